@@ -1,0 +1,349 @@
+"""SQLite, hardened: one read-only statement a call, nothing written, nothing attached, nothing leaked.
+
+What stops what: `mode=ro` and `query_only` stop writes to the file; ATTACHED=0 and the authorizer stop ATTACH, VACUUM INTO,
+PRAGMA, transactions and dangerous functions; the length limits stop single huge values; the deadline interrupts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
+from sqlmetrics.databases.deadline import Cancellation, Deadline
+from sqlmetrics.errors import (
+    ConfigurationError,
+    DatabaseError,
+    QueryError,
+    QueryRejectedError,
+    QueryTimeoutError,
+    ResultTooLargeError,
+)
+from sqlmetrics.sql.statements import first_word_rejection
+from sqlmetrics.tables.table import Table
+
+__all__ = ["SQLiteDatabase"]
+
+BUSY_TIMEOUT_S = 5.0
+IDLE_CONNECTIONS = 8
+WAL_VERSION_OFFSET = 18
+WAL_VERSION = 2
+
+PRAGMAS = ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON")
+LENGTH_LIMITS = {
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_COLUMN: 2_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1_000,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 500,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 5_000,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 999,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+ALLOWED_ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
+INTERNAL_PRAGMAS = frozenset({"data_version", "page_size"})
+"""What full-text tables ask for themselves while they are read."""
+
+DATABASE_FAULTS = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+PRIMARY_CODE = 0xFF
+PRINTF_TOO_LONG = "string or blob too big"
+UNDECODABLE = re.compile("[\udc80-\udcff]")
+
+
+class _FileState(NamedTuple):
+    """What a database file looked like when a connection to it was opened."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    has_wal: bool
+
+
+class SQLiteDatabase(Database):
+    """A SQLite file.
+
+    Args:
+        target: The path of the file.
+        limits: What one query may cost.
+
+    Examples:
+        >>> import sqlite3, tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "shop.sqlite"
+        >>> with sqlite3.connect(path) as connection:
+        ...     _ = connection.executescript("CREATE TABLE t(x); INSERT INTO t VALUES (1), (2)")
+        >>> database = SQLiteDatabase(str(path))
+        >>> database.run("SELECT x FROM t").table.rows
+        [(1,), (2,)]
+        >>> database.run("DELETE FROM t")
+        Traceback (most recent call last):
+        ...
+        sqlmetrics.errors.QueryRejectedError: DELETE is not a query; only one read-only query is run.
+        >>> database.close(); connection.close()
+    """
+
+    dialect = "sqlite"
+    in_process = True
+
+    def __init__(self, target: str, limits: QueryLimits | None = None) -> None:
+        """Keep the path; the file is opened by the first query."""
+        super().__init__(os.path.abspath(target), limits or QueryLimits())  # noqa: PTH100 - keeps links as given
+        self._reset()
+
+    def _reset(self) -> None:
+        self._idle: list[tuple[sqlite3.Connection, _FileState]] = []
+        self._idle_lock = threading.Lock()
+        self._pid = os.getpid()
+
+    def check(self) -> None:
+        """Open the file once.
+
+        Raises:
+            ConfigurationError: It is missing, a directory, unreadable or no SQLite database.
+        """
+        connection, state = self._acquire()
+        self._release(connection, state)
+
+    def close(self) -> None:
+        """Close idle connections."""
+        with self._idle_lock:
+            idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.close()
+
+    def run(
+        self, sql: str, *, limits: QueryLimits | None = None, cancellation: Cancellation | None = None
+    ) -> QueryResult:
+        """Run one read-only query; see `Database.run`.
+
+        Raises:
+            QueryError: Of the kind that `Database.run` describes.
+            DatabaseError: The file is locked or damaged.
+            ConfigurationError: The file cannot be opened.
+        """
+        rejection = first_word_rejection(sql)
+        if rejection:
+            raise QueryRejectedError(rejection)
+        limits = limits or self.limits
+        connection, state = self._acquire()
+        started = time.perf_counter()
+        try:
+            with Deadline(limits.timeout_s, connection.interrupt, cancellation) as deadline:
+                result = _run_on(connection, sql, limits, deadline, started)
+        except QueryTimeoutError:
+            raise timed_out(limits, started, cancellation) from None
+        finally:
+            self._release(connection, state)
+        if result is None:
+            raise QueryError("The text holds no statement.")
+        return result
+
+    def _acquire(self) -> tuple[sqlite3.Connection, _FileState]:
+        """Take an idle connection, or open one if there is none or the file has changed."""
+        state = self._file_state()
+        if self._pid != os.getpid():
+            self._reset()
+        while True:
+            with self._idle_lock:
+                if not self._idle:
+                    break
+                connection, opened = self._idle.pop()
+            if opened == state:
+                return connection, state
+            connection.close()
+        return self._open(state), state
+
+    def _release(self, connection: sqlite3.Connection, state: _FileState) -> None:
+        """Put a connection back for the next query."""
+        with self._idle_lock:
+            if len(self._idle) < IDLE_CONNECTIONS:
+                self._idle.append((connection, state))
+                return
+        connection.close()
+
+    def _file_state(self) -> _FileState:
+        """Look at the file.
+
+        Raises:
+            ConfigurationError: It is missing, no file, or cannot be looked at.
+        """
+        try:
+            found = os.stat(self.target)  # noqa: PTH116 - called for every query
+        except OSError as error:
+            raise ConfigurationError(
+                f"There is no SQLite file at {self.target!r} ({error.strerror}); check the path. Nothing was created."
+            ) from error
+        has_wal = os.access(self.target + "-wal", os.F_OK)
+        return _FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, has_wal)
+
+    def _open(self, state: _FileState) -> sqlite3.Connection:
+        """Open a hardened connection.
+
+        Raises:
+            ConfigurationError: The file cannot be opened or is no SQLite database.
+        """
+        if Path(self.target).is_dir():
+            raise ConfigurationError(f"{self.target!r} is a directory; give the path of a SQLite file in it.")
+        # A file in WAL mode without its -wal file would get one just by being read, unless opened as immutable.
+        immutable = "&immutable=1" if self._is_wal_file() and not state.has_wal else ""
+        try:
+            connection = sqlite3.connect(
+                f"file:{quote(self.target)}?mode=ro{immutable}",
+                uri=True,
+                timeout=min(BUSY_TIMEOUT_S, self.limits.timeout_s),
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                _harden(connection, self.limits)
+            except sqlite3.Error:
+                connection.close()
+                raise
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise DatabaseError(f"{self.target!r} is locked by another process: {error}") from error
+            raise ConfigurationError(f"{self.target!r} cannot be read as a SQLite database: {error}") from error
+        return connection
+
+    def _is_wal_file(self) -> bool:
+        """Whether the file's header says that it uses a write-ahead log."""
+        try:
+            with open(self.target, "rb") as file:  # noqa: PTH123
+                file.seek(WAL_VERSION_OFFSET)
+                return WAL_VERSION in file.read(2)
+        except OSError as error:
+            raise ConfigurationError(f"{self.target!r} cannot be read: {error.strerror}.") from error
+
+
+def _harden(connection: sqlite3.Connection, limits: QueryLimits) -> None:
+    """Lock a fresh connection down and make sure that it is a database."""
+    virtual = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL %'"
+    for (name,) in connection.execute(virtual).fetchall():
+        # Full-text and R*Tree tables prepare writes when they are first touched; do that before those are denied.
+        with contextlib.suppress(sqlite3.Error):  # a module that is not built in: the query itself will say so
+            connection.execute('SELECT * FROM "{}" LIMIT 0'.format(name.replace('"', '""')))
+    for pragma in PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+    for category, limit in LENGTH_LIMITS.items():
+        connection.setlimit(category, limit)
+    longest = min(limits.max_cell_bytes, limits.max_bytes)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+    guarded_printf = _guarded_printf(longest)
+    for name in ("printf", "format"):
+        connection.create_function(name, -1, guarded_printf, deterministic=True)
+    connection.set_authorizer(_authorize)
+
+
+def _guarded_printf(longest: int) -> Callable[..., object]:
+    """SQLite's own printf behind a check of widths and precisions, which it fills without looking at any limit.
+
+    The call goes to a private in-memory connection, so the output is SQLite's to the letter.
+    """
+    private = sqlite3.connect(":memory:", check_same_thread=False)
+
+    def printf(*arguments: object) -> object:
+        numbers = [argument for argument in arguments[1:] if isinstance(argument, int | float)]
+        pattern = str(arguments[0]) if arguments else ""
+        if any(int(digits) > longest for digits in re.findall(r"\d+", pattern)) or (
+            "*" in pattern and any(abs(number) > longest for number in numbers)
+        ):
+            raise OverflowError(PRINTF_TOO_LONG)
+        marks = ", ".join("?" * len(arguments))
+        return private.execute(f"SELECT printf({marks})", arguments).fetchone()[0]  # noqa: S608 - marks only
+
+    return printf
+
+
+def _authorize(action: int, first: str | None, second: str | None, schema: str | None, source: str | None) -> int:  # noqa: ARG001
+    """Allow reading and harmless functions, nothing else; SQLite calls this while it compiles a statement."""
+    if action in ALLOWED_ACTIONS:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        return sqlite3.SQLITE_DENY if (second or "").lower() in DENIED_FUNCTIONS else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and first in INTERNAL_PRAGMAS and second is None:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _run_on(
+    connection: sqlite3.Connection, sql: str, limits: QueryLimits, deadline: Deadline, started: float
+) -> QueryResult | None:
+    """Run the statement, once more with undecodable bytes kept if the driver meets some."""
+    try:
+        return _fetch(connection, sql, limits, started)
+    except sqlite3.OperationalError as error:
+        if "Could not decode" not in str(error):
+            raise _translated(error, deadline) from error
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        raise _translated(error, deadline) from error
+    connection.text_factory = _decode
+    try:
+        result = _fetch(connection, sql, limits, started)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise _translated(error, deadline) from error
+    finally:
+        connection.text_factory = str
+    if result is not None:
+        result.undecodable = any(
+            isinstance(value, str) and UNDECODABLE.search(value) for row in result.table.rows for value in row
+        )
+    return result
+
+
+def _decode(data: bytes) -> str:
+    """Keep bytes that are no UTF-8 as surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _fetch(connection: sqlite3.Connection, sql: str, limits: QueryLimits, started: float) -> QueryResult | None:
+    """Execute and fetch within the caps; `None` if the text held no statement that returns rows."""
+    cursor = connection.execute(sql)
+    try:
+        if cursor.description is None:
+            return None
+        rows, truncated = collect_rows(cursor.fetchmany, limits)
+        columns = tuple([column[0] for column in cursor.description])
+    finally:
+        cursor.close()
+    return QueryResult(
+        Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated
+    )
+
+
+def _translated(error: Exception, deadline: Deadline) -> DatabaseError:
+    """Turn a driver's error into ours, by SQLite's result code."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & PRIMARY_CODE if isinstance(code, int) else None
+    if deadline.expired or primary == sqlite3.SQLITE_INTERRUPT:
+        return QueryTimeoutError(str(error))
+    denied = "not authorized" in str(error) or "prohibited" in str(error)  # at run time the code is a plain error
+    if denied or primary in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return QueryRejectedError(f"Only one read-only query is run; SQLite says: {error}.")
+    if isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement" in str(error):
+        return QueryRejectedError("The text holds more than one statement; only one read-only query is run.")
+    too_large = primary in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM) or isinstance(error, sqlite3.DataError)
+    if too_large or "user-defined function raised" in str(error):  # the only such function is the guarded printf
+        return ResultTooLargeError(f"A value passes max_cell_bytes or the engine's memory; SQLite says: {error}.")
+    if primary in DATABASE_FAULTS:
+        return DatabaseError(f"SQLite says: {error}")
+    return QueryError(str(error))

@@ -1,0 +1,223 @@
+"""Two result tables, compared under a policy.
+
+`match_tables` gives the verdict and is what runs for every pair; `compare` adds why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlmetrics.results import ReasonCode
+from sqlmetrics.tables.columns import ColumnSearch, Pairing, pair_by_name, project
+from sqlmetrics.tables.differences import Differences, find_differences
+from sqlmetrics.tables.policy import ComparisonPolicy
+from sqlmetrics.tables.rows import (
+    SearchExhaustedError,
+    Unified,
+    match_within_tolerance,
+    same_multiset,
+    unify,
+)
+from sqlmetrics.tables.table import Table
+
+__all__ = ["Match", "TableComparison", "compare", "match_tables"]
+
+DEFAULT = ComparisonPolicy()
+
+
+class Match(NamedTuple):
+    """A bare verdict.
+
+    Attributes:
+        equal: Whether the tables are equal under the policy; `None` if the search passed its budget.
+        pairing: For every gold column its predicted column, if equal.
+        same_sequence: Whether the rows also come in the same sequence, if equal.
+    """
+
+    equal: bool | None
+    pairing: Pairing | None = None
+    same_sequence: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """A verdict and why.
+
+    Attributes:
+        equal: Whether the tables are equal under the policy; `None` if that could not be decided.
+        codes: Reason codes, the leading one first.
+        pairing: For every gold column its predicted column; `None` for a column without partner.
+        same_sequence: Whether the rows come in the same sequence.
+        differences: Rows and cells that differ; `None` if equal.
+    """
+
+    equal: bool | None
+    codes: tuple[ReasonCode, ...]
+    pairing: tuple[int | None, ...]
+    same_sequence: bool = True
+    differences: Differences | None = None
+
+
+def compare(
+    predicted: Table,
+    gold: Table,
+    policy: ComparisonPolicy = DEFAULT,
+    *,
+    blocks: Sequence[int] | None = None,
+) -> TableComparison:
+    """Compare two result tables under a policy and say why they differ.
+
+    Args:
+        predicted: The predicted table.
+        gold: The gold table.
+        policy: The choices to compare under.
+        blocks: If row order counts, for every gold row the number of its block: rows of one block tie and may
+            come in any order, blocks may not. `None` if order does not count.
+
+    Returns:
+        The verdict with reason codes and a few differing rows.
+
+    Examples:
+        >>> gold = Table(["town", "n"], [("Lund", 1), ("Bari", 2)])
+        >>> compare(Table(["n", "town"], [(2, "Bari"), (1, "Lund")]), gold).equal
+        True
+        >>> compare(Table(["town", "n"], [("Lund", 2), ("Bari", 1)]), gold).equal
+        False
+        >>> compare(Table(["town"], [("Lund",)]), gold).codes[0].value
+        'missing_columns'
+    """
+    match = match_tables(predicted, gold, policy, blocks=blocks)
+    if match.equal:
+        return TableComparison(True, _equal_codes(predicted, gold, match), match.pairing or (), match.same_sequence)
+    differences = find_differences(predicted, gold, policy, ordered=blocks is not None)
+    return TableComparison(match.equal, differences.codes, differences.pairing, False, differences)
+
+
+def _equal_codes(predicted: Table, gold: Table, match: Match) -> tuple[ReasonCode, ...]:
+    """What is worth knowing about an equal pair."""
+    codes = []
+    if not gold.rows and not predicted.rows:
+        codes.append(ReasonCode.BOTH_EMPTY)
+    if match.pairing and list(match.pairing) != sorted(match.pairing):
+        codes.append(ReasonCode.COLUMN_ORDER)
+    if len(predicted.columns) > len(gold.columns):
+        codes.append(ReasonCode.EXTRA_COLUMNS)
+    return tuple(codes)
+
+
+def match_tables(
+    predicted: Table,
+    gold: Table,
+    policy: ComparisonPolicy = DEFAULT,
+    *,
+    blocks: Sequence[int] | None = None,
+) -> Match:
+    """Say whether two tables are equal under a policy.
+
+    Args:
+        predicted: The predicted table.
+        gold: The gold table.
+        policy: The choices to compare under.
+        blocks: As in `compare`.
+
+    Returns:
+        The verdict, the column pairing that shows it, and whether the row sequence agrees too.
+    """
+    if not _shapes_fit(predicted, gold, policy):
+        return Match(False)
+    if not gold.rows and not predicted.rows:
+        return Match(True, _identity(gold))
+    same_width = len(predicted.columns) == len(gold.columns)
+    if same_width and policy.types == "value":
+        quick = _match_raw(predicted, gold, policy, blocks)
+        if quick is not None:
+            return quick
+    try:
+        return _match_keys(predicted, gold, policy, blocks)
+    except SearchExhaustedError:
+        return Match(None)
+
+
+def _identity(gold: Table) -> Pairing:
+    """Every gold column answered by the predicted column in its place."""
+    return tuple(range(len(gold.columns)))
+
+
+def _shapes_fit(predicted: Table, gold: Table, policy: ComparisonPolicy) -> bool:
+    """Whether the numbers of rows and columns and, where asked for, the names allow the tables to be equal."""
+    surplus = len(predicted.columns) - len(gold.columns)
+    both_empty = not predicted.rows and not gold.rows
+    if surplus and not (surplus > 0 and policy.extra_columns) and not (both_empty and not policy.empty_width):
+        return False
+    if policy.rows == "multiset" and len(predicted.rows) != len(gold.rows):
+        return False
+    if policy.rows == "set" and bool(predicted.rows) != bool(gold.rows):
+        return False
+    return not policy.column_names or predicted.columns == gold.columns
+
+
+def _match_raw(
+    predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None
+) -> Match | None:
+    """Compare the drivers' own tuples by position; `None` if that does not settle it."""
+    if predicted.rows == gold.rows:
+        return Match(True, _identity(gold))
+    if blocks is not None:
+        return None
+    try:
+        if policy.rows == "set":
+            equal = set(predicted.rows) == set(gold.rows)
+        else:
+            equal = same_multiset(predicted.rows, gold.rows)
+    except TypeError:  # lists, maps: cells that do not hash
+        return None
+    return Match(True, _identity(gold), same_sequence=False) if equal else None
+
+
+def _match_keys(
+    predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None
+) -> Match:
+    """Compare by keys: by position, then by name and value, then by value alone, as far as the policy allows."""
+    unified = unify(predicted.rows, gold.rows, policy)
+    blocks = blocks if policy.rows == "multiset" else None
+
+    def agree(pairing: Pairing) -> bool:
+        return _rows_agree(predicted, gold, unified, pairing, policy, blocks)
+
+    if len(predicted.columns) == len(gold.columns) and agree(_identity(gold)):
+        return Match(True, _identity(gold), _same_sequence(unified, _identity(gold)))
+    if policy.columns == "position":
+        return Match(False)
+    accept = agree if not unified.exact else (lambda pairing: True)  # noqa: ARG005
+    search = ColumnSearch(unified, policy, blocks, accept)
+    pairing = search.find(pair_by_name(predicted.columns, gold.columns))
+    if pairing is None and policy.columns == "any":
+        pairing = search.find({})
+    if pairing is None:
+        return Match(False)
+    return Match(True, pairing, _same_sequence(unified, pairing))
+
+
+def _rows_agree(
+    predicted: Table,
+    gold: Table,
+    unified: Unified,
+    pairing: Pairing,
+    policy: ComparisonPolicy,
+    blocks: Sequence[int] | None,
+) -> bool:
+    """Whether the rows agree under one pairing of columns."""
+    keys_p, keys_g = project(unified.predicted, pairing), unified.gold
+    if blocks is not None:
+        keys_p = [(block, *row) for block, row in zip(blocks, keys_p, strict=True)]
+        keys_g = [(block, *row) for block, row in zip(blocks, keys_g, strict=True)]
+    if not unified.exact:
+        return match_within_tolerance(project(predicted.rows, pairing), gold.rows, (keys_p, keys_g), policy)
+    return set(keys_p) == set(keys_g) if policy.rows == "set" else same_multiset(keys_p, keys_g)
+
+
+def _same_sequence(unified: Unified, pairing: Pairing) -> bool:
+    """Whether the rows come in the same order."""
+    return project(unified.predicted, pairing) == unified.gold
