@@ -1,0 +1,161 @@
+"""The two sides of an item as tables, and what becomes of a side that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlmetrics.databases.base import Database
+from sqlmetrics.databases.deadline import Cancellation
+from sqlmetrics.errors import (
+    DatabaseError,
+    QueryError,
+    QueryRejectedError,
+    QueryTimeoutError,
+    ResultTooLargeError,
+)
+from sqlmetrics.metrics.queries import DatabaseSource, QuerySession, as_database_source, as_table, find_database
+from sqlmetrics.results import Status
+from sqlmetrics.tables.table import Table
+
+__all__ = ["Answer", "AnswerReader", "Fault", "gold_fault", "prediction_fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One side of an item: a table, or why there is none.
+
+    Attributes:
+        table: The result; `None` if the query failed or was missing.
+        sql: The query, if the side was given as one.
+        error: What the query ended with.
+        elapsed_s: Seconds that the query took.
+        truncated: Whether the result was cut at the caps.
+        undecodable: Whether bytes that are no text were met.
+        problem: Why the value that was passed is neither a query nor a table.
+    """
+
+    table: Table | None = None
+    sql: str | None = None
+    error: DatabaseError | None = None
+    elapsed_s: float | None = None
+    truncated: bool = False
+    undecodable: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a side cannot be compared: the status it leads to, its value and the reason."""
+
+    status: Status
+    value: float | None
+    reason: str
+
+
+class AnswerReader:
+    """Reads the sides of one item: runs queries through the session, takes tables as they are.
+
+    Args:
+        row: The item's arguments.
+        database: The metric's own database, unless the item brings one.
+        session: Remembers outcomes of queries.
+        cancellation: Lets the caller stop queries.
+    """
+
+    def __init__(
+        self,
+        row: Mapping[str, Any],
+        database: DatabaseSource,
+        session: QuerySession,
+        cancellation: Cancellation | None,
+    ) -> None:
+        """Keep where to look."""
+        self._row = row
+        self._source = database
+        self._found: Database | None = None
+        self.session = session
+        self.cancellation = cancellation
+
+    @property
+    def database(self) -> Database:
+        """The item's database.
+
+        Raises:
+            ConfigurationError: There is none, or the `db_id` is unknown.
+        """
+        if self._found is None:
+            own = self._row.get("database")
+            source = self._source if own is None else as_database_source(own)
+            self._found = find_database(source, self._row.get("db_id"))
+        return self._found
+
+    def read(self, value: Any, *, timeout_s: float | None = None) -> Answer:  # noqa: ANN401
+        """Turn what was passed for a side into an answer.
+
+        Args:
+            value: SQL text, a `Table`, a DataFrame, or something wrong.
+            timeout_s: A deadline instead of the database's own.
+
+        Returns:
+            The answer.
+
+        Raises:
+            ConfigurationError: There is no database to run the query on, or it cannot be opened.
+        """
+        if isinstance(value, str):
+            outcome = self.session.run(self.database, value, timeout_s=timeout_s, cancellation=self.cancellation)
+            result = outcome.result
+            if result is None:
+                return Answer(sql=value, error=outcome.error)
+            return Answer(result.table, value, None, result.elapsed_s, result.truncated, result.undecodable)
+        if value is None:
+            return Answer()
+        table = as_table(value)
+        if table is None:
+            return Answer(problem=f"expected SQL text, a Table or a DataFrame, but got {type(value).__name__}")
+        return Answer(table)
+
+
+def prediction_fault(answer: Answer, database: Database | None) -> Fault | None:
+    """What a prediction without a comparable table leads to; `None` if it has one."""
+    if answer.problem:
+        return Fault(Status.PRED_ERROR, 0.0, f"The prediction is no query: {answer.problem}.")
+    if answer.truncated and database is not None:
+        return Fault(Status.RESULT_TOO_LARGE, 0.0, f"The prediction's result was cut {_caps(database)}.")
+    if answer.table is not None:
+        return None
+    if answer.error is None:
+        return Fault(Status.MISSING, 0.0, "There is no prediction.")
+    if isinstance(answer.error, QueryRejectedError):
+        return Fault(Status.REJECTED, 0.0, f"The prediction was refused: {answer.error}")
+    if isinstance(answer.error, QueryTimeoutError):
+        return Fault(Status.PRED_TIMEOUT, 0.0, f"The prediction did not end: {answer.error}")
+    if isinstance(answer.error, ResultTooLargeError):
+        return Fault(Status.RESULT_TOO_LARGE, 0.0, f"The prediction's result is too large: {answer.error}")
+    if isinstance(answer.error, QueryError):
+        return Fault(Status.PRED_ERROR, 0.0, f"The prediction fails: {answer.error}")
+    return Fault(Status.DATABASE_ERROR, None, f"The database failed: {answer.error}")
+
+
+def gold_fault(answer: Answer, database: Database | None) -> Fault | None:
+    """What a gold without a comparable table leads to; `None` if it has one."""
+    if answer.problem:
+        return Fault(Status.GOLD_ERROR, None, f"The gold is no query: {answer.problem}.")
+    if answer.truncated and database is not None:
+        return Fault(Status.GOLD_ERROR, None, f"The gold's result was cut {_caps(database)}; raise the cap.")
+    if answer.table is not None:
+        return None
+    if answer.error is None:
+        return Fault(Status.MISSING, None, "There is no gold to compare with.")
+    if isinstance(answer.error, QueryTimeoutError):
+        return Fault(Status.GOLD_TIMEOUT, None, f"The gold did not end: {answer.error} Give it more with gold_timeout_s.")
+    if isinstance(answer.error, QueryError):
+        return Fault(Status.GOLD_ERROR, None, f"The gold query fails: {answer.error}")
+    return Fault(Status.DATABASE_ERROR, None, f"The database failed: {answer.error}")
+
+
+def _caps(database: Database) -> str:
+    """The caps that cut a result, in words."""
+    return f"at max_rows={database.limits.max_rows:,} or max_bytes={database.limits.max_bytes:,}"

@@ -1,0 +1,159 @@
+"""Worker threads for metrics that run queries.
+
+A batch starts with one worker where the engine computes in this process: short queries gain nothing from more
+threads. As soon as no item has ended for a tick, something is stuck and another worker starts, up to the concurrency.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+from sqlmetrics.databases.deadline import Cancellation
+
+__all__ = ["default_concurrency", "run_blocking", "stream_blocking"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+TICK_S = 0.05
+DRAIN_PAUSE_S = 0.005
+CALL_THREADS = 32
+SERVER_CONCURRENCY = 16
+
+_pool_lock = threading.Lock()
+_pool: tuple[int, ThreadPoolExecutor] | None = None
+
+
+def default_concurrency(*, in_process: bool) -> int:
+    """How many queries run at once unless told otherwise: as many as there are cores, or 16 on a server."""
+    return max(2, os.cpu_count() or 1) if in_process else SERVER_CONCURRENCY
+
+
+def _executor() -> ThreadPoolExecutor:
+    """The threads for single calls, made anew in a forked child."""
+    global _pool  # noqa: PLW0603 - one pool a process
+    with _pool_lock:
+        if _pool is None or _pool[0] != os.getpid():
+            _pool = (os.getpid(), ThreadPoolExecutor(CALL_THREADS, thread_name_prefix="sqlmetrics-query"))
+        return _pool[1]
+
+
+async def run_blocking(call: Callable[[Cancellation], Result]) -> Result:
+    """Run one blocking call in a thread; if the awaiting task is cancelled, its query is stopped.
+
+    Args:
+        call: Takes the cancellation to pass on to the query.
+
+    Returns:
+        What the call returns.
+    """
+    cancellation = Cancellation()
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_executor(), call, cancellation)
+    except asyncio.CancelledError:
+        cancellation.cancel()
+        raise
+
+
+class _Batch(Generic[Item, Result]):
+    """Items that several threads work through."""
+
+    def __init__(self, items: Iterable[Item], judge: Callable[[Item, Cancellation], Result]) -> None:
+        """Keep the work."""
+        self.cancellation = Cancellation()
+        self.done: deque[tuple[int, Result]] = deque()
+        self.threads: list[threading.Thread] = []
+        self.failure: BaseException | None = None
+        self.wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._items: Iterator[tuple[int, Item]] = iter(enumerate(items))
+        self._judge = judge
+        self._lock = threading.Lock()
+        self._told = False
+
+    def start_worker(self) -> None:
+        """Start one more thread."""
+        thread = threading.Thread(target=self._work, name=f"sqlmetrics-worker-{len(self.threads)}", daemon=True)
+        self.threads.append(thread)
+        thread.start()
+
+    def drain(self) -> Iterator[tuple[int, Result]]:
+        """Hand out what is done."""
+        self.wake.clear()
+        self._told = False
+        while self.done:
+            yield self.done.popleft()
+
+    @property
+    def working(self) -> bool:
+        """Whether any thread is still at work."""
+        return any(thread.is_alive() for thread in self.threads)
+
+    def _work(self) -> None:
+        """Take items until there are none."""
+        try:
+            while not self.cancellation.cancelled:
+                with self._lock:
+                    entry = next(self._items, None)
+                if entry is None:
+                    break
+                self.done.append((entry[0], self._judge(entry[1], self.cancellation)))
+                self._tell()
+        except BaseException as error:  # handed to the consumer, which raises it
+            self.failure = error
+            self.cancellation.cancel()
+        finally:
+            self._told = False
+            self._tell()
+
+    def _tell(self) -> None:
+        """Wake the consumer, once for all results until it has looked."""
+        if not self._told:
+            self._told = True
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self.wake.set)
+
+
+async def stream_blocking(
+    items: Iterable[Item],
+    judge: Callable[[Item, Cancellation], Result],
+    *,
+    concurrency: int,
+    ramp: bool,
+) -> AsyncIterator[tuple[int, Result]]:
+    """Judge items in worker threads and yield results as they are ready.
+
+    Args:
+        items: What to judge; taken one by one, by the threads.
+        judge: Judges one item; gets the cancellation to pass on to queries.
+        concurrency: Threads at most.
+        ramp: Start with one thread and add another whenever nothing has ended for a tick.
+
+    Yields:
+        Position and result, in the order in which they end.
+    """
+    batch = _Batch(items, judge)
+    for _ in range(1 if ramp else concurrency):
+        batch.start_worker()
+    try:
+        while batch.working or batch.done:
+            try:
+                await asyncio.wait_for(batch.wake.wait(), TICK_S)
+            except TimeoutError:
+                if batch.working and len(batch.threads) < concurrency:
+                    batch.start_worker()
+            for entry in batch.drain():
+                yield entry
+            await asyncio.sleep(DRAIN_PAUSE_S if batch.working else 0)
+        for entry in batch.drain():
+            yield entry
+        if batch.failure is not None:
+            raise batch.failure
+    finally:
+        batch.cancellation.cancel()
