@@ -355,10 +355,17 @@ class _PairJudge:
             gold_empty=not gold.rows,
             gold_cuts_tie=cuts_tie,
             undecodable=self._predicted.undecodable or self._gold.undecodable,
-            other_policies={name: self._published(name, predicted, gold) for name in PUBLISHED},
+            other_policies=self._all_published(predicted, gold),
             gold_index=index,
             predicted_sql=printable(sql) if sql is not None else None,
         )
+
+    def _all_published(self, predicted: Table, gold: Table) -> dict[str, bool | None]:
+        """What the published policies say of the pair, by name."""
+        sqls = (self._predicted.sql or "", self._gold.sql or "")
+        if predicted.rows == gold.rows and (sqls[0] == sqls[1] or not any("distinct" in sql.lower() for sql in sqls)):
+            return dict.fromkeys(PUBLISHED, len(predicted.columns) == len(gold.columns) or not gold.rows)
+        return {name: self._published(name, predicted, gold) for name in PUBLISHED}
 
     def _published(self, name: str, predicted: Table, gold: Table) -> bool | None:
         """What a published policy says of the pair."""

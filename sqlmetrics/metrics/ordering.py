@@ -35,7 +35,7 @@ class GoldOrder:
         order, count = self.order, len(self.gold.rows)
         if order.limit is None and not order.offset:
             return False
-        if not count:
+        if not count or (not order.offset and order.limit is not None and count < order.limit):
             return False
         first, end = order.offset, order.offset + count
         ranked = self._ranked(end + 1)

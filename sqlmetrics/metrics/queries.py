@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from concurrent.futures import Future
+from threading import Lock
 from typing import Any, NamedTuple
 
 from sqlmetrics.databases.base import Database, QueryResult
@@ -20,6 +19,7 @@ __all__ = ["DatabaseSource", "Outcome", "QuerySession", "as_database_source", "a
 DatabaseSource = Database | DatabaseCatalog | None
 KEPT_CELLS = 2_000_000
 KEPT_RESULTS = 20_000
+_Key = tuple[int, str, float | None]
 
 
 class Outcome(NamedTuple):
@@ -38,15 +38,16 @@ class QuerySession:
     """Runs queries and remembers their outcomes, so that a batch runs each (database, query) once.
 
     Safe to use from many threads: whoever asks for a query that is running waits for it. Memory is bounded; the
-    outcomes used longest ago are forgotten first.
+    oldest outcomes are forgotten first.
     """
 
     def __init__(self) -> None:
         """Start with nothing remembered."""
-        self._outcomes: OrderedDict[tuple[int, str, float], Future[Outcome]] = OrderedDict()
+        self._outcomes: OrderedDict[_Key, Outcome] = OrderedDict()
+        self._running: dict[_Key, Lock] = {}
         self._databases: dict[int, Database] = {}
         self._cells = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def run(
         self, database: Database, sql: str, *, timeout_s: float | None = None, cancellation: Cancellation | None = None
@@ -65,42 +66,39 @@ class QuerySession:
         Raises:
             ConfigurationError: The database cannot be opened.
         """
-        key = (id(database), sql, timeout_s or 0.0)
-        with self._lock:
-            self._databases[key[0]] = database  # keeps the id from being used again
-            future = self._outcomes.get(key)
-            mine = future is None
-            if future is None:
-                future = self._outcomes[key] = Future()
-            else:
-                self._outcomes.move_to_end(key)
-        if mine:
-            self._fill(key, future, cancellation)
-        return future.result()
-
-    def _fill(
-        self, key: tuple[int, str, float], future: Future[Outcome], cancellation: Cancellation | None
-    ) -> None:
-        """Run the query of a fresh entry."""
-        try:
-            outcome = _run(self._databases[key[0]], key[1], key[2], cancellation)
-        except BaseException as error:
-            future.set_exception(error)
+        key = (id(database), sql, timeout_s)
+        while True:
             with self._lock:
-                self._outcomes.pop(key, None)
-            raise
-        future.set_result(outcome)
-        with self._lock:
-            self._cells += outcome.cell_count
-            while self._cells > KEPT_CELLS or len(self._outcomes) > KEPT_RESULTS:
-                oldest = next(iter(self._outcomes))
-                if not self._outcomes[oldest].done():
-                    self._outcomes.move_to_end(oldest)
+                outcome = self._outcomes.get(key)
+                if outcome is not None:
+                    return outcome
+                latch = self._running.get(key)
+                if latch is None:
+                    latch = self._running[key] = Lock()
+                    latch.acquire()
                     break
-                self._cells -= self._outcomes.pop(oldest).result().cell_count
+            with latch:  # another thread runs this query: wait until it has ended, then look again
+                pass
+        try:
+            outcome = _run(database, sql, timeout_s, cancellation)
+            with self._lock:
+                self._databases[key[0]] = database  # keeps the id from being used again
+                self._remember(key, outcome)
+        finally:
+            with self._lock:
+                del self._running[key]
+            latch.release()
+        return outcome
+
+    def _remember(self, key: _Key, outcome: Outcome) -> None:
+        """Keep an outcome and forget the oldest ones beyond the bounds."""
+        self._outcomes[key] = outcome
+        self._cells += outcome.cell_count
+        while self._cells > KEPT_CELLS or len(self._outcomes) > KEPT_RESULTS:
+            self._cells -= self._outcomes.popitem(last=False)[1].cell_count
 
 
-def _run(database: Database, sql: str, timeout_s: float, cancellation: Cancellation | None) -> Outcome:
+def _run(database: Database, sql: str, timeout_s: float | None, cancellation: Cancellation | None) -> Outcome:
     """Run one query and turn its error into data."""
     limits = database.with_limits(timeout_s=timeout_s).limits if timeout_s else None
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import Token, TokenType
 
@@ -75,6 +76,7 @@ def mentions_order_by(sql: str) -> bool:
     return bool(_ORDER_BY.search(sql))
 
 
+@lru_cache(maxsize=4096)
 def outermost_order(sql: str, dialect: str) -> QueryOrder | None:
     """Read the ORDER BY of the outermost query.
 

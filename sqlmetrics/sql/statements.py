@@ -135,6 +135,7 @@ def _token_rejection(found: list[Token], position: int) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def strip_distinct(sql: str, dialect: str) -> str:
     """Remove every DISTINCT outside quotes, as the Spider test suite does before it runs a query.
 

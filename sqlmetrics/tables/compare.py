@@ -164,11 +164,13 @@ def _match_raw(
     """Compare the drivers' own tuples by position; `None` if that does not settle it."""
     if predicted.rows == gold.rows:
         return Match(True, _identity(gold))
-    if blocks is not None:
-        return None
     try:
         if policy.rows == "set":
             equal = set(predicted.rows) == set(gold.rows)
+        elif blocks is not None:
+            equal = same_multiset(
+                list(zip(blocks, predicted.rows, strict=True)), list(zip(blocks, gold.rows, strict=True))
+            )
         else:
             equal = same_multiset(predicted.rows, gold.rows)
     except TypeError:  # lists, maps: cells that do not hash
@@ -186,13 +188,18 @@ def _match_keys(
     def agree(pairing: Pairing) -> bool:
         return _rows_agree(predicted, gold, unified, pairing, policy, blocks)
 
-    if len(predicted.columns) == len(gold.columns) and agree(_identity(gold)):
-        return Match(True, _identity(gold), _same_sequence(unified, _identity(gold)))
+    identity = _identity(gold)
+    same_width = len(predicted.columns) == len(identity)
+    # Raw keys were compared by position before, unless storage classes count (then keys are never raw).
+    if same_width and not unified.raw and agree(identity):
+        return Match(True, identity, _same_sequence(unified, identity))
     if policy.columns == "position":
         return Match(False)
+    by_name = pair_by_name(predicted.columns, gold.columns)
+    settled = same_width and len(by_name) == len(identity) and all(p == g for g, p in by_name.items())
     accept = agree if not unified.exact else (lambda pairing: True)  # noqa: ARG005
     search = ColumnSearch(unified, policy, blocks, accept)
-    pairing = search.find(pair_by_name(predicted.columns, gold.columns))
+    pairing = None if settled else search.find(by_name)
     if pairing is None and policy.columns == "any":
         pairing = search.find({})
     if pairing is None:

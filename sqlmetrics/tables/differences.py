@@ -62,8 +62,8 @@ def find_differences(predicted: Table, gold: Table, policy: ComparisonPolicy, *,
     unified = unify(predicted.rows, gold.rows, policy)
     pairing = _pairing_to_show(predicted, gold, unified)
     paired = [(p, g) for g, p in enumerate(pairing) if p is not None]
-    keys_p = [tuple([row[p] for p, _ in paired]) for row in unified.predicted]
-    keys_g = [tuple([row[g] for _, g in paired]) for row in unified.gold]
+    keys_p = _select(unified.predicted, [p for p, _ in paired], len(predicted.columns))
+    keys_g = _select(unified.gold, [g for _, g in paired], len(gold.columns))
     rest_p, rest_g = leftovers(keys_p, keys_g)
     codes = [
         *_empty_codes(predicted, gold),
@@ -86,6 +86,13 @@ def find_differences(predicted: Table, gold: Table, policy: ComparisonPolicy, *,
         missing_columns=tuple(name for g, name in enumerate(gold.columns) if pairing[g] is None),
         extra_columns=tuple(name for p, name in enumerate(predicted.columns) if p not in answered),
     )
+
+
+def _select(rows: list[Row], positions: list[int], width: int) -> list[Row]:
+    """The rows with only some of their cells; the rows themselves if that changes nothing."""
+    if positions == list(range(width)):
+        return rows
+    return [tuple([row[position] for position in positions]) for row in rows]
 
 
 _LEADERS = (
@@ -172,6 +179,9 @@ def _row_codes(
 def _permutation_code(unified: Unified, policy: ComparisonPolicy) -> list[ReasonCode]:
     """`column_order` if some permutation of the columns makes the rows agree."""
     if not unified.gold or not unified.predicted or len(unified.gold[0]) != len(unified.predicted[0]):
+        return []
+    cells = frozenset(unified.gold[0])
+    if not any(cells == frozenset(row) for row in unified.predicted):  # quick: no permutation yields the first gold row
         return []
     try:
         pairing = ColumnSearch(unified, policy, None).find({})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from sqlmetrics.tables.policy import ComparisonPolicy
@@ -26,6 +27,10 @@ __all__ = [
     "unify",
 ]
 
+PLAIN_TYPES = frozenset({int, float, str, bool, bytes, type(None)})
+"""Types whose values are their own keys, NaN apart."""
+
+PLAIN_NUMBERS = frozenset({int, float, bool})
 EDGE_BUDGET = 4_000_000
 SMALL_CLUSTER = 8
 
@@ -42,15 +47,17 @@ class Unified:
         gold: The gold rows as keys.
         exact: Whether equal keys mean equal cells. If not, equal keys are only necessary, and a row match has
             to be confirmed by `match_within_tolerance`.
+        raw: Whether the keys are the drivers' own rows.
     """
 
-    __slots__ = ("exact", "gold", "predicted")
+    __slots__ = ("exact", "gold", "predicted", "raw")
 
-    def __init__(self, predicted: list[Row], gold: list[Row], *, exact: bool) -> None:
+    def __init__(self, predicted: list[Row], gold: list[Row], *, exact: bool, raw: bool = False) -> None:
         """Keep both sides."""
         self.predicted = predicted
         self.gold = gold
         self.exact = exact
+        self.raw = raw
 
 
 def same_multiset(a: Sequence[Hashable], b: Sequence[Hashable]) -> bool:
@@ -105,6 +112,11 @@ def unify(predicted: Sequence[Row], gold: Sequence[Row], policy: ComparisonPolic
     """
     if policy.types == "storage":
         return Unified(storage_keys(predicted), storage_keys(gold), exact=True)
+    types = set(map(type, chain.from_iterable(predicted))) | set(map(type, chain.from_iterable(gold)))
+    if types <= PLAIN_TYPES:
+        plain = _unify_plain(predicted, gold, policy, types)
+        if plain is not None:
+            return plain
     number: Callable[[Any], Hashable] | None = None
     exact = True
     if policy.rel_tol or policy.abs_tol:
@@ -114,6 +126,32 @@ def unify(predicted: Sequence[Row], gold: Sequence[Row], policy: ComparisonPolic
     return Unified(
         [tuple([key(value, number) for value in row]) for row in predicted],
         [tuple([key(value, number) for value in row]) for row in gold],
+        exact=exact,
+    )
+
+
+def _unify_plain(
+    predicted: Sequence[Row], gold: Sequence[Row], policy: ComparisonPolicy, types: set[type]
+) -> Unified | None:
+    """Unify cells that are their own keys: only numbers that lie in one cluster have to be replaced.
+
+    Returns:
+        Both sides, or `None` if a NaN occurs, which is not its own key.
+    """
+    if float not in types and not policy.abs_tol:
+        return Unified(list(predicted), list(gold), exact=True, raw=True)
+    numbers = {value for row in chain(predicted, gold) for value in row if type(value) in PLAIN_NUMBERS}
+    if any(map(is_nan, numbers)):
+        return None
+    if not (policy.rel_tol or policy.abs_tol):
+        return Unified(list(predicted), list(gold), exact=True, raw=True)
+    cluster_of, exact = _clusters(numbers, policy)
+    if not cluster_of:
+        return Unified(list(predicted), list(gold), exact=True, raw=True)
+    get = cluster_of.get
+    return Unified(
+        [tuple([get(value, value) for value in row]) for row in predicted],
+        [tuple([get(value, value) for value in row]) for row in gold],
         exact=exact,
     )
 
@@ -147,7 +185,7 @@ def _clusters(numbers: set[Any], policy: ComparisonPolicy) -> tuple[dict[Any, An
     equivalence = True
     start = 0
     for end in range(1, len(ordered) + 1):
-        if end < len(ordered) and close(ordered[end - 1], ordered[end], policy.rel_tol, policy.abs_tol):
+        if end < len(ordered) and _near(ordered[end - 1], ordered[end], policy) and close(ordered[end - 1], ordered[end], policy.rel_tol, policy.abs_tol):
             continue
         members = ordered[start:end]
         if len(members) > 1:
@@ -155,6 +193,16 @@ def _clusters(numbers: set[Any], policy: ComparisonPolicy) -> tuple[dict[Any, An
             equivalence = equivalence and _all_close(members, policy)
         start = end
     return cluster_of, equivalence
+
+
+def _near(a: Any, b: Any, policy: ComparisonPolicy) -> bool:  # noqa: ANN401
+    """A quick look at two neighbours in ascending order: `False` if they are clearly apart."""
+    if type(a) is int and type(b) is int and not policy.abs_tol:
+        return False
+    try:
+        return float(b) - float(a) <= 2 * (policy.abs_tol + policy.rel_tol * max(abs(float(a)), abs(float(b))))
+    except OverflowError:
+        return True
 
 
 def _all_close(members: list[Any], policy: ComparisonPolicy) -> bool:

@@ -1,0 +1,233 @@
+"""The command line: arguments in, tables out."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sqlmetrics.errors import ConfigurationError, SQLMetricsError
+from sqlmetrics.registry import find_metric, metric_names
+
+__all__ = ["app", "main"]
+
+GATE_NOT_MET, WRONG_USE, NOT_JUDGED = 1, 2, 3
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Text-to-SQL metrics that people trust.\n\n"
+    "Exit status: 0 done, 1 a --fail-under gate not met, 2 wrong use, 3 some items could not be judged.",
+)
+
+Database = Annotated[
+    str | None,
+    typer.Option("--database", "-d", help="Path or URL of a database; with `{db_id}` in it, one a `db_id`."),
+]
+Policy = Annotated[str, typer.Option(help="default, bird, test_suite, spider2, superset or strict.")]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", "-o", help="A policy option such as `abs_tol=0.01`; may be repeated.")
+]
+Timeout = Annotated[float, typer.Option("--timeout", help="Seconds that one query may run.")]
+MaxRows = Annotated[int, typer.Option(help="Rows that are fetched at most.")]
+
+
+def _reports_errors(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Print our own errors without a traceback and turn the outcome into an exit status."""
+
+    @wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        try:
+            status = command(*args, **kwargs)
+        except SQLMetricsError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(WRONG_USE) from error
+        raise typer.Exit(status or 0)
+
+    return wrapped
+
+
+def _parsed_options(pairs: list[str] | None) -> dict[str, Any]:
+    """Read `name=value` pairs; a value that is JSON (a number, true) is taken as such."""
+    options: dict[str, Any] = {}
+    for pair in pairs or []:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise ConfigurationError(f"Expected --option name=value, but got {pair!r}.")
+        try:
+            options[name.strip()] = json.loads(text)
+        except ValueError:
+            options[name.strip()] = text
+    return options
+
+
+def _source(database: str | None, timeout_s: float, max_rows: int) -> Any:  # noqa: ANN401
+    """A database, a catalog, or nothing."""
+    from sqlmetrics.databases.catalog import DatabaseCatalog
+    from sqlmetrics.databases.connect import connect
+
+    if database is None:
+        return None
+    if "{db_id}" in database:
+        return DatabaseCatalog(database, timeout_s=timeout_s, max_rows=max_rows)
+    return connect(database, timeout_s=timeout_s, max_rows=max_rows)
+
+
+def _text_or_file(value: str) -> str:
+    """A query given as text, or as `@file`."""
+    if not value.startswith("@"):
+        return value
+    from sqlmetrics.evaluation.formats.base import read_text
+
+    return read_text(value[1:])
+
+
+@app.command(
+    epilog='Example: `sqlmetrics score -d shop.sqlite --gold "SELECT count(*) FROM t" --prediction "SELECT 3"`'
+)
+@_reports_errors
+def score(
+    gold: Annotated[str, typer.Option(help="The gold SQL, or `@file`.")],
+    prediction: Annotated[str, typer.Option(help="The predicted SQL, or `@file`.")],
+    database: Database = None,
+    policy: Policy = "default",
+    option: Options = None,
+    timeout: Timeout = 30.0,
+    max_rows: MaxRows = 100_000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
+    fail_under: Annotated[float | None, typer.Option(help="End with status 1 if the value is lower.")] = None,
+) -> int:
+    """Score one prediction against its gold by execution accuracy."""
+    from sqlmetrics.databases.deadline import Cancellation
+    from sqlmetrics.metrics.execution_accuracy import ExecutionAccuracy
+    from sqlmetrics.metrics.queries import QuerySession
+
+    source = _source(database, timeout, max_rows)
+    metric = ExecutionAccuracy(source, policy, **_parsed_options(option))
+    row = {"response": _text_or_file(prediction), "reference": _text_or_file(gold)}
+    result = metric.judge(row, QuerySession(), Cancellation())
+    if as_json:
+        typer.echo(result.model_dump_json(indent=2))
+    else:
+        value = "not judged" if result.value is None else f"{result.value:g}"
+        colour = typer.colors.YELLOW if result.value is None else typer.colors.GREEN if result else typer.colors.RED
+        typer.secho(f"execution_accuracy  {value}  ({result.status.value})", fg=colour, bold=True)
+        typer.echo(result.reason)
+    if result.value is None:
+        return NOT_JUDGED
+    return GATE_NOT_MET if fail_under is not None and result.value < fail_under else 0
+
+
+@app.command(
+    epilog="Example: `sqlmetrics evaluate dev_gold.sql --predictions predict.json -d 'databases/{db_id}/{db_id}.sqlite' "
+    "--by db_id --output out --fail-under 0.7`"
+)
+@_reports_errors
+def evaluate(
+    data: Annotated[Path, typer.Argument(help="Golds: JSONL, JSON, CSV, or Spider's `SQL<TAB>db_id` lines.")],
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", "-p", help="Predictions by id: BIRD's JSON, JSONL, CSV, or lines.")
+    ] = None,
+    database: Database = None,
+    metric: Annotated[list[str] | None, typer.Option("--metric", "-m", help="A metric's name; may be repeated.")] = None,
+    policy: Policy = "default",
+    option: Options = None,
+    by: Annotated[list[str] | None, typer.Option(help="A key to break the summary down by; may be repeated.")] = None,
+    id_key: Annotated[str | None, typer.Option(help="Which key of the golds is the predictions' id.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Directory for results.jsonl, results.csv, summary.json.")] = None,
+    fail_under: Annotated[float | None, typer.Option(help="End with status 1 if a mean over judged items is lower.")] = None,
+    timeout: Timeout = 30.0,
+    max_rows: MaxRows = 100_000,
+    concurrency: Annotated[int | None, typer.Option(help="How many items are at work at once.")] = None,
+    progress: Annotated[bool, typer.Option(help="Show a progress bar on a terminal.")] = True,
+) -> int:
+    """Score a file of predictions against a file of golds."""
+    from rich.console import Console
+
+    from sqlmetrics.evaluation.runner import evaluate as run
+    from sqlmetrics.evaluation.terminal import summary_table
+
+    samples, notes = _load(data, predictions, id_key)
+    source = _source(database, timeout, max_rows)
+    metrics = [
+        find_metric(name)(source, policy, **_parsed_options(option)) for name in metric or ["execution_accuracy"]  # type: ignore[call-arg]
+    ]
+    report = run(samples, metrics, by=by or (), concurrency=concurrency, progress=progress)
+    for note in (*notes, *report.notes):
+        typer.echo(f"Note: {note}", err=True)
+    Console().print(summary_table(report, title=f"{data.name}, policy {policy}"))
+    if output is not None:
+        typer.echo(f"Results are in {report.save(output)}.", err=True)
+    return _gate(report, fail_under)
+
+
+def _load(data: Path, predictions: Path | None, id_key: str | None) -> tuple[list[Any], list[str]]:
+    """Read golds and predictions and pair them."""
+    from sqlmetrics.evaluation.formats.detect import LINE_SUFFIXES, join_predictions, load_samples, read_predictions
+
+    samples = load_samples(data, id_key=id_key)
+    if predictions is None:
+        return samples, []
+    by_line = predictions.suffix.lower() in LINE_SUFFIXES
+    return join_predictions(samples, read_predictions(predictions), str(predictions), by_line=by_line)
+
+
+def _gate(report: Any, fail_under: float | None) -> int:  # noqa: ANN401
+    """The exit status of an evaluation."""
+    rows = report.summary(by=())
+    if fail_under is not None and any(row.mean is not None and row.mean < fail_under for row in rows):
+        typer.echo(f"Gate not met: a mean is below {fail_under:g}.", err=True)
+        return GATE_NOT_MET
+    unjudged = sum(row.item_count - row.judged_count for row in rows)
+    if unjudged:
+        typer.echo(f"{unjudged} items could not be judged; see the statuses.", err=True)
+        return NOT_JUDGED
+    return 0
+
+
+@app.command(epilog="Example: `sqlmetrics demo`")
+@_reports_errors
+def demo(
+    output: Annotated[Path | None, typer.Option(help="Keep the database and the results in this directory.")] = None,
+) -> int:
+    """Score two models' answers to forty questions about a small ferry company, all of it built in."""
+    from rich.console import Console
+
+    from sqlmetrics.demo.run import run_demo
+
+    if output is not None:
+        run_demo(output, Console())
+        return 0
+    with tempfile.TemporaryDirectory(prefix="sqlmetrics-demo-") as directory:
+        run_demo(Path(directory), Console())
+    return 0
+
+
+@app.command(epilog="Example: `sqlmetrics metrics`")
+@_reports_errors
+def metrics() -> int:
+    """List the metrics that are installed."""
+    for name in metric_names():
+        summary = (find_metric(name).__doc__ or "").strip().splitlines()[0]
+        typer.echo(f"{name:<28}{summary}")
+    return 0
+
+
+def main() -> None:
+    """Run the command line; a broken pipe ends it quietly."""
+    try:
+        app()
+    except BrokenPipeError:
+        sys.stderr.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Summaries as tables for a terminal."""
+
+from __future__ import annotations
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from sqlmetrics.evaluation.report import EvaluationReport
+from sqlmetrics.evaluation.summary import GroupSummary
+from sqlmetrics.results import MetricResult
+
+__all__ = ["result_line", "summary_table"]
+
+_GOOD, _FAIR = 0.8, 0.5
+
+
+def summary_table(report: EvaluationReport, title: str | None = None) -> RichTable:
+    """The report's summary as a table: one row a metric and group.
+
+    Args:
+        report: The report.
+        title: What to write above the table.
+
+    Returns:
+        A table to print with rich.
+    """
+    rows = report.summary()
+    table = RichTable(title=title, title_justify="left", header_style="bold")
+    several = len(report.results) > 1
+    if several:
+        table.add_column("metric")
+    for key in report.by:
+        table.add_column(key)
+    for name in ("items", "judged", "mean", "strict", "empty passes"):
+        table.add_column(name, justify="right")
+    table.add_column("statuses", overflow="fold")
+    for row in rows:
+        names = [row.metric] if several else []
+        groups = [row.group.get(key, "all") for key in report.by]
+        table.add_row(*names, *groups, *_figures(row), end_section=not row.group)
+    return table
+
+
+def _figures(row: GroupSummary) -> list[Text | str]:
+    """The cells of one row behind its names."""
+    statuses = ", ".join(f"{status} {count}" for status, count in row.status_counts.items())
+    return [
+        str(row.item_count),
+        str(row.judged_count),
+        _score(row.mean),
+        _score(row.strict_mean),
+        str(row.empty_pass_count),
+        statuses,
+    ]
+
+
+def _score(value: float | None) -> Text:
+    """A mean, coloured by how good it is."""
+    if value is None:
+        return Text("-", style="dim")
+    return Text(f"{value:.3f}", style="green" if value >= _GOOD else "yellow" if value >= _FAIR else "red")
+
+
+def result_line(result: MetricResult) -> Text:
+    """One result in one line: value, status, reason."""
+    if result.value is None:
+        mark, style = "?", "yellow"
+    else:
+        mark, style = f"{result.value:g}", "green" if result.value else "red"
+    return Text.assemble((f"{mark:>4} ", style), (f"{result.status.value}: ", "bold"), result.reason)
