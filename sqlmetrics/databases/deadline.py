@@ -156,20 +156,28 @@ class _Watcher:
     def _watch_all(self) -> None:
         """Look at the running queries every tick; sleep without polling after a second without any."""
         idle_ticks = 0
-        while True:
-            now = time.monotonic()
-            for deadline in tuple(self._running.values()):
-                if now >= deadline.ends_at:
-                    deadline.fire()
-            idle_ticks = 0 if self._running else idle_ticks + 1
-            if idle_ticks > IDLE_TICKS:
-                self._wake.clear()
-                self._asleep = True
-                if not self._running:
-                    self._wake.wait()
-                self._asleep = False
-                idle_ticks = 0
-            time.sleep(TICK_S)
+        try:
+            while True:
+                now = time.monotonic()
+                for deadline in tuple(self._running.values()):
+                    if now >= deadline.ends_at:
+                        deadline.fire()
+                idle_ticks = 0 if self._running else idle_ticks + 1
+                if idle_ticks > IDLE_TICKS:
+                    self._sleep()
+                    idle_ticks = 0
+                time.sleep(TICK_S)
+        finally:  # a `stop` that raised ends this thread; the next query then starts another
+            self._thread = None
+            self._asleep = True
+
+    def _sleep(self) -> None:
+        """Wait for the next query."""
+        self._wake.clear()
+        self._asleep = True
+        if not self._running:
+            self._wake.wait()
+        self._asleep = False
 
 
 _watcher = _Watcher()

@@ -1,7 +1,10 @@
 """SQLite, hardened: one read-only statement a call, nothing written, nothing attached, nothing leaked.
 
-What stops what: `mode=ro` and `query_only` stop writes to the file; ATTACHED=0 and the authorizer stop ATTACH, VACUUM INTO,
-PRAGMA, transactions and dangerous functions; the length limits stop single huge values; the deadline interrupts.
+What stops what: `mode=ro` and `query_only` stop writes to the file; ATTACHED=0 and the authorizer stop ATTACH, VACUUM
+INTO, PRAGMA, transactions and dangerous functions; the length limits stop single huge values; the deadline interrupts.
+
+What nothing here stops: SQLite looks for an interrupt between rows, not within one. One call over two long texts
+(`instr`, `replace`) or hundreds of large values in one row outlast the deadline; `IsolatedDatabase` ends those.
 """
 
 from __future__ import annotations
@@ -10,11 +13,14 @@ import contextlib
 import os
 import re
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
@@ -28,7 +34,7 @@ from sqlmetrics.errors import (
     ResultTooLargeError,
 )
 from sqlmetrics.sql.statements import first_word_rejection
-from sqlmetrics.tables.table import Table
+from sqlmetrics.tables.table import Row, Table
 
 __all__ = ["SQLiteDatabase"]
 
@@ -66,7 +72,10 @@ DATABASE_FAULTS = frozenset(
     }
 )
 PRIMARY_CODE = 0xFF
+FETCH_STEP = 16
 PRINTF_TOO_LONG = "string or blob too big"
+PRINTF_MARK = re.compile(r"%([-+ #!,l.*0-9]*)")
+LEADING_NUMBER = re.compile(r"\s*[+-]?(\d+)")
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 
@@ -78,6 +87,17 @@ class _FileState(NamedTuple):
     size: int
     modified_ns: int
     has_wal: bool
+
+
+class _Connection(sqlite3.Connection):
+    """A connection with a private one for its printf, which is closed with it."""
+
+    private: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        super().close()
+        if self.private is not None:
+            self.private.close()
 
 
 class SQLiteDatabase(Database):
@@ -111,7 +131,7 @@ class SQLiteDatabase(Database):
         self._reset()
 
     def _reset(self) -> None:
-        self._idle: list[tuple[sqlite3.Connection, _FileState]] = []
+        self._idle: list[tuple[_Connection, _FileState]] = []
         self._idle_lock = threading.Lock()
         self._pid = os.getpid()
 
@@ -158,7 +178,7 @@ class SQLiteDatabase(Database):
             raise QueryError("The text holds no statement.")
         return result
 
-    def _acquire(self) -> tuple[sqlite3.Connection, _FileState]:
+    def _acquire(self) -> tuple[_Connection, _FileState]:
         """Take an idle connection, or open one if there is none or the file has changed."""
         state = self._file_state()
         if self._pid != os.getpid():
@@ -173,7 +193,7 @@ class SQLiteDatabase(Database):
             connection.close()
         return self._open(state), state
 
-    def _release(self, connection: sqlite3.Connection, state: _FileState) -> None:
+    def _release(self, connection: _Connection, state: _FileState) -> None:
         """Put a connection back for the next query."""
         with self._idle_lock:
             if len(self._idle) < IDLE_CONNECTIONS:
@@ -196,7 +216,7 @@ class SQLiteDatabase(Database):
         has_wal = os.access(self.target + "-wal", os.F_OK)
         return _FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, has_wal)
 
-    def _open(self, state: _FileState) -> sqlite3.Connection:
+    def _open(self, state: _FileState) -> _Connection:
         """Open a hardened connection.
 
         Raises:
@@ -205,7 +225,7 @@ class SQLiteDatabase(Database):
         if Path(self.target).is_dir():
             raise ConfigurationError(f"{self.target!r} is a directory; give the path of a SQLite file in it.")
         # A file in WAL mode without its -wal file would get one just by being read, unless opened as immutable.
-        immutable = "&immutable=1" if self._is_wal_file() and not state.has_wal else ""
+        immutable = "&immutable=1" if not state.has_wal and _is_wal_file(self.target, state) else ""
         try:
             connection = sqlite3.connect(
                 f"file:{quote(self.target)}?mode=ro{immutable}",
@@ -213,6 +233,7 @@ class SQLiteDatabase(Database):
                 timeout=min(BUSY_TIMEOUT_S, self.limits.timeout_s),
                 isolation_level=None,
                 check_same_thread=False,
+                factory=_Connection,
             )
             try:
                 _harden(connection, self.limits)
@@ -225,53 +246,71 @@ class SQLiteDatabase(Database):
             raise ConfigurationError(f"{self.target!r} cannot be read as a SQLite database: {error}") from error
         return connection
 
-    def _is_wal_file(self) -> bool:
-        """Whether the file's header says that it uses a write-ahead log."""
-        try:
-            with open(self.target, "rb") as file:  # noqa: PTH123
-                file.seek(WAL_VERSION_OFFSET)
-                return WAL_VERSION in file.read(2)
-        except OSError as error:
-            raise ConfigurationError(f"{self.target!r} cannot be read: {error.strerror}.") from error
+
+@lru_cache(maxsize=1024)  # closing a file drops all locks that this process holds on it: look once, not per connection
+def _is_wal_file(target: str, _: _FileState) -> bool:
+    """Whether the header of a file in this state says that it uses a write-ahead log."""
+    try:
+        with open(target, "rb") as file:  # noqa: PTH123
+            file.seek(WAL_VERSION_OFFSET)
+            return WAL_VERSION in file.read(2)
+    except OSError as error:
+        raise ConfigurationError(f"{target!r} cannot be read: {error.strerror}.") from error
 
 
-def _harden(connection: sqlite3.Connection, limits: QueryLimits) -> None:
+def _harden(connection: _Connection, limits: QueryLimits) -> None:
     """Lock a fresh connection down and make sure that it is a database."""
     virtual = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL %'"
     for (name,) in connection.execute(virtual).fetchall():
         # Full-text and R*Tree tables prepare writes when they are first touched; do that before those are denied.
         with contextlib.suppress(sqlite3.Error):  # a module that is not built in: the query itself will say so
-            connection.execute('SELECT * FROM "{}" LIMIT 0'.format(name.replace('"', '""')))
+            connection.execute('SELECT * FROM "{}" LIMIT 0'.format(name.replace('"', '""')))  # noqa: S608 - quoted
+    with contextlib.suppress(sqlite3.Error):  # built without JSON
+        connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")  # these too prepare when first touched
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     for category, limit in LENGTH_LIMITS.items():
         connection.setlimit(category, limit)
     longest = min(limits.max_cell_bytes, limits.max_bytes)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
-    guarded_printf = _guarded_printf(longest)
+    connection.private = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.private.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+    guarded_printf = _guarded_printf(connection.private, longest)
     for name in ("printf", "format"):
         connection.create_function(name, -1, guarded_printf, deterministic=True)
     connection.set_authorizer(_authorize)
 
 
-def _guarded_printf(longest: int) -> Callable[..., object]:
+def _guarded_printf(private: sqlite3.Connection, longest: int) -> Callable[..., Any]:
     """SQLite's own printf behind a check of widths and precisions, which it fills without looking at any limit.
 
     The call goes to a private in-memory connection, so the output is SQLite's to the letter.
     """
-    private = sqlite3.connect(":memory:", check_same_thread=False)
 
     def printf(*arguments: object) -> object:
-        numbers = [argument for argument in arguments[1:] if isinstance(argument, int | float)]
-        pattern = str(arguments[0]) if arguments else ""
-        if any(int(digits) > longest for digits in re.findall(r"\d+", pattern)) or (
-            "*" in pattern and any(abs(number) > longest for number in numbers)
-        ):
+        if arguments and _filled_by_printf(str(arguments[0]), arguments[1:]) > longest:
             raise OverflowError(PRINTF_TOO_LONG)
         marks = ", ".join("?" * len(arguments))
-        return private.execute(f"SELECT printf({marks})", arguments).fetchone()[0]  # noqa: S608 - marks only
+        return private.execute(f"SELECT printf({marks})", arguments).fetchone()[0]
 
     return printf
+
+
+def _filled_by_printf(pattern: str, arguments: tuple[object, ...]) -> float:
+    """How many characters the widths and precisions of a pattern may fill, `*` being the largest argument."""
+    marks = PRINTF_MARK.findall(pattern)
+    fixed = sum(int(digits) for mark in marks for digits in re.findall(r"\d+", mark))
+    stars = sum(mark.count("*") for mark in marks)
+    return fixed + stars * max(map(_as_width, arguments), default=0) if stars else fixed
+
+
+def _as_width(argument: object) -> float:
+    """The width that SQLite would read from an argument: texts and blobs count by the number they begin with."""
+    if isinstance(argument, int | float):
+        return abs(argument)
+    text = argument.decode("latin-1") if isinstance(argument, bytes) else str(argument)
+    match = LEADING_NUMBER.match(text)
+    return int(match[1]) if match else 0
 
 
 def _authorize(action: int, first: str | None, second: str | None, schema: str | None, source: str | None) -> int:  # noqa: ARG001
@@ -291,15 +330,13 @@ def _run_on(
     """Run the statement, once more with undecodable bytes kept if the driver meets some."""
     try:
         return _fetch(connection, sql, limits, started)
-    except sqlite3.OperationalError as error:
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         if "Could not decode" not in str(error):
             raise _translated(error, deadline) from error
-    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-        raise _translated(error, deadline) from error
     connection.text_factory = _decode
     try:
         result = _fetch(connection, sql, limits, started)
-    except (sqlite3.Error, sqlite3.Warning) as error:
+    except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
         raise _translated(error, deadline) from error
     finally:
         connection.text_factory = str
@@ -321,13 +358,28 @@ def _fetch(connection: sqlite3.Connection, sql: str, limits: QueryLimits, starte
     try:
         if cursor.description is None:
             return None
-        rows, truncated = collect_rows(cursor.fetchmany, limits)
+        rows, truncated = collect_rows(_in_steps(cursor, limits.max_bytes), limits)
         columns = tuple([column[0] for column in cursor.description])
     finally:
         cursor.close()
-    return QueryResult(
-        Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated
-    )
+    return QueryResult(Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated)
+
+
+def _in_steps(cursor: sqlite3.Cursor, max_bytes: int) -> Callable[[int], list[Row]]:
+    """Fetch few rows at a time, so that rows of huge values are counted before many of them fill the memory."""
+
+    def fetch(count: int) -> list[Row]:
+        rows: list[Row] = []
+        size = 0
+        while len(rows) < count and size <= max_bytes:
+            step = cursor.fetchmany(min(FETCH_STEP, count - len(rows)))
+            if not step:
+                break
+            rows += step
+            size += sum(map(sys.getsizeof, chain.from_iterable(step)))
+        return rows
+
+    return fetch
 
 
 def _translated(error: Exception, deadline: Deadline) -> DatabaseError:
@@ -341,7 +393,7 @@ def _translated(error: Exception, deadline: Deadline) -> DatabaseError:
         return QueryRejectedError(f"Only one read-only query is run; SQLite says: {error}.")
     if isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement" in str(error):
         return QueryRejectedError("The text holds more than one statement; only one read-only query is run.")
-    too_large = primary in (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM) or isinstance(error, sqlite3.DataError)
+    too_large = primary == sqlite3.SQLITE_TOOBIG or isinstance(error, sqlite3.DataError | MemoryError)
     if too_large or "user-defined function raised" in str(error):  # the only such function is the guarded printf
         return ResultTooLargeError(f"A value passes max_cell_bytes or the engine's memory; SQLite says: {error}.")
     if primary in DATABASE_FAULTS:

@@ -17,7 +17,7 @@ from sqlmetrics.results import MetricDetails, MetricResult, ReasonCode, Status
 from sqlmetrics.sql.order import mentions_order_by
 from sqlmetrics.sql.replies import extract_sql
 from sqlmetrics.sql.statements import strip_distinct
-from sqlmetrics.tables.compare import Match, TableComparison, compare, match_tables
+from sqlmetrics.tables.compare import TableComparison, compare, match_tables
 from sqlmetrics.tables.describe import describe_difference, describe_equality, printable, shown_rows
 from sqlmetrics.tables.policy import POLICIES, ComparisonPolicy, resolve_policy
 from sqlmetrics.tables.table import Table
@@ -336,11 +336,12 @@ class _PairJudge:
         """Collect what is known about the pair."""
         found = comparison.differences
         sql = self._predicted.sql
+        verdicts, hinges = self._published(predicted, gold)
         return ExecutionAccuracyDetails(
             policy=self._policy.name,
             rel_tol=self._policy.rel_tol,
             abs_tol=self._policy.abs_tol,
-            reason_codes=comparison.codes,
+            reason_codes=(*comparison.codes, ReasonCode.DISTINCT_STRIPPED) if hinges else comparison.codes,
             predicted_row_count=len(predicted.rows),
             gold_row_count=len(gold.rows),
             predicted_column_count=len(predicted.columns),
@@ -355,35 +356,37 @@ class _PairJudge:
             gold_empty=not gold.rows,
             gold_cuts_tie=cuts_tie,
             undecodable=self._predicted.undecodable or self._gold.undecodable,
-            other_policies=self._all_published(predicted, gold),
+            other_policies=verdicts,
             gold_index=index,
             predicted_sql=printable(sql) if sql is not None else None,
         )
 
-    def _all_published(self, predicted: Table, gold: Table) -> dict[str, bool | None]:
-        """What the published policies say of the pair, by name."""
+    def _published(self, predicted: Table, gold: Table) -> tuple[dict[str, bool | None], bool]:
+        """What the published policies say of the pair, and whether that hangs on DISTINCT being stripped."""
         sqls = (self._predicted.sql or "", self._gold.sql or "")
-        if predicted.rows == gold.rows and (sqls[0] == sqls[1] or not any("distinct" in sql.lower() for sql in sqls)):
-            return dict.fromkeys(PUBLISHED, len(predicted.columns) == len(gold.columns) or not gold.rows)
-        return {name: self._published(name, predicted, gold) for name in PUBLISHED}
+        distinct = sqls[0] != sqls[1] and any("distinct" in sql.lower() for sql in sqls)
+        if not distinct and predicted.rows == gold.rows:
+            return dict.fromkeys(PUBLISHED, len(predicted.columns) == len(gold.columns) or not gold.rows), False
+        kept = self._test_suite(predicted, gold)
+        verdicts = {"bird": match_tables(predicted, gold, POLICIES["bird"]).equal, "test_suite": kept}
+        if not distinct:
+            return verdicts, False
+        stripped = (self._rerun_stripped(predicted, sqls[0]), self._rerun_stripped(gold, sqls[1]))
+        verdicts["test_suite"] = None if None in stripped else self._test_suite(*stripped)  # type: ignore[arg-type]
+        return verdicts, verdicts["test_suite"] is not None and verdicts["test_suite"] != kept
 
-    def _published(self, name: str, predicted: Table, gold: Table) -> bool | None:
-        """What a published policy says of the pair."""
-        policy = POLICIES[name]
-        gold_sql, predicted_sql = self._gold.sql, self._predicted.sql
-        if not policy.keep_distinct:
-            stripped = [self._rerun_stripped(table, sql) for table, sql in ((predicted, predicted_sql), (gold, gold_sql))]
-            if stripped[0] is None or stripped[1] is None:
-                return None
-            predicted, gold = stripped[0], stripped[1]
+    def _test_suite(self, predicted: Table, gold: Table) -> bool | None:
+        """What the Spider test suite says of two tables; rows count in order if the gold mentions ORDER BY anywhere."""
+        policy = POLICIES["test_suite"]
         match = match_tables(predicted, gold, policy)
-        if match.equal and not match.same_sequence and policy.order == "text":
-            match = _in_order(match, predicted, gold, policy, gold_sql)
+        ordered = self._gold.sql is not None and mentions_order_by(self._gold.sql)
+        if match.equal and not match.same_sequence and ordered:
+            match = match_tables(predicted, gold, policy, blocks=range(len(gold.rows)))
         return match.equal
 
-    def _rerun_stripped(self, table: Table, sql: str | None) -> Table | None:
+    def _rerun_stripped(self, table: Table, sql: str) -> Table | None:
         """The result of a query without its DISTINCTs; `None` if that fails."""
-        if sql is None or "distinct" not in sql.lower():
+        if "distinct" not in sql.lower():
             return table
         reader = self._reader
         answer = reader.read(strip_distinct(sql, reader.database.dialect))
@@ -404,9 +407,3 @@ def _with_code(comparison: TableComparison, code: ReasonCode) -> TableComparison
         comparison.equal, (*comparison.codes, code), comparison.pairing, comparison.same_sequence, comparison.differences
     )
 
-
-def _in_order(match: Match, predicted: Table, gold: Table, policy: ComparisonPolicy, gold_sql: str | None) -> Match:
-    """Compare row by row if the gold mentions ORDER BY anywhere, as the Spider test suite does."""
-    if gold_sql is None or not mentions_order_by(gold_sql):
-        return match
-    return match_tables(predicted, gold, policy, blocks=range(len(gold.rows)))
