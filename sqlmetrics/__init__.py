@@ -1,4 +1,4 @@
-"""Text-to-SQL metrics that people trust: untrusted SQL run safely, results compared under a named policy, verdicts with reasons."""
+"""Text-to-SQL metrics that people trust: SQL run safely, results compared under a named policy, and reasons."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ __all__ = [
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:  # noqa: ANN401
+    def __getattr__(name: str) -> Any:
         """Import a public name when it is first asked for."""
         if name not in _MODULES:
             raise AttributeError(f"module 'sqlmetrics' has no attribute {name!r}")

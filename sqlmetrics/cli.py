@@ -44,7 +44,7 @@ def _reports_errors(command: Callable[..., int | None]) -> Callable[..., None]:
     """Print our own errors without a traceback and turn the outcome into an exit status."""
 
     @wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+    def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
             status = command(*args, **kwargs)
         except SQLMetricsError as error:
@@ -69,7 +69,7 @@ def _parsed_options(pairs: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def _source(database: str | None, timeout_s: float, max_rows: int) -> Any:  # noqa: ANN401
+def _source(database: str | None, timeout_s: float, max_rows: int) -> Any:
     """A database, a catalog, or nothing."""
     from sqlmetrics.databases.catalog import DatabaseCatalog
     from sqlmetrics.databases.connect import connect
@@ -127,8 +127,8 @@ def score(
 
 
 @app.command(
-    epilog="Example: `sqlmetrics evaluate dev_gold.sql --predictions predict.json -d 'databases/{db_id}/{db_id}.sqlite' "
-    "--by db_id --output out --fail-under 0.7`"
+    epilog="Example: `sqlmetrics evaluate dev_gold.sql --predictions predict.json "
+    "-d 'databases/{db_id}/{db_id}.sqlite' --by db_id --output out --fail-under 0.7`"
 )
 @_reports_errors
 def evaluate(
@@ -137,13 +137,17 @@ def evaluate(
         Path | None, typer.Option("--predictions", "-p", help="Predictions by id: BIRD's JSON, JSONL, CSV, or lines.")
     ] = None,
     database: Database = None,
-    metric: Annotated[list[str] | None, typer.Option("--metric", "-m", help="A metric's name; may be repeated.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="A metric's name; may be repeated.")
+    ] = None,
     policy: Policy = "default",
     option: Options = None,
     by: Annotated[list[str] | None, typer.Option(help="A key to break the summary down by; may be repeated.")] = None,
     id_key: Annotated[str | None, typer.Option(help="Which key of the golds is the predictions' id.")] = None,
     output: Annotated[Path | None, typer.Option(help="Directory for results.jsonl, results.csv, summary.json.")] = None,
-    fail_under: Annotated[float | None, typer.Option(help="End with status 1 if a mean over judged items is lower.")] = None,
+    fail_under: Annotated[
+        float | None, typer.Option(help="End with status 1 if a mean over judged items is lower.")
+    ] = None,
     timeout: Timeout = 30.0,
     max_rows: MaxRows = 100_000,
     concurrency: Annotated[int | None, typer.Option(help="How many items are at work at once.")] = None,
@@ -157,9 +161,8 @@ def evaluate(
 
     samples, notes = _load(data, predictions, id_key)
     source = _source(database, timeout, max_rows)
-    metrics = [
-        find_metric(name)(source, policy, **_parsed_options(option)) for name in metric or ["execution_accuracy"]  # type: ignore[call-arg]
-    ]
+    build: list[Callable[..., Any]] = [find_metric(name) for name in metric or ["execution_accuracy"]]
+    metrics = [metric_class(source, policy, **_parsed_options(option)) for metric_class in build]
     report = run(samples, metrics, by=by or (), concurrency=concurrency, progress=progress)
     for note in (*notes, *report.notes):
         typer.echo(f"Note: {note}", err=True)
@@ -180,7 +183,7 @@ def _load(data: Path, predictions: Path | None, id_key: str | None) -> tuple[lis
     return join_predictions(samples, read_predictions(predictions), str(predictions), by_line=by_line)
 
 
-def _gate(report: Any, fail_under: float | None) -> int:  # noqa: ANN401
+def _gate(report: Any, fail_under: float | None) -> int:
     """The exit status of an evaluation."""
     rows = report.summary(by=())
     if fail_under is not None and any(row.mean is not None and row.mean < fail_under for row in rows):

@@ -1,7 +1,7 @@
 """Faults met by people who do this job, each with the right answer: execution, comparison, safety, dialects.
 
-`cases/field_cases.jsonl` holds the cases. What a case says beyond its scores (`must`) is checked by a function of this file that
-carries the case's id.
+`cases/field_cases.jsonl` holds the cases. What a case says beyond its scores (`must`) is checked by the
+function that stands under the case's id in `MUSTS`.
 """
 
 from __future__ import annotations
@@ -39,18 +39,16 @@ ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT 
 
 def engine_cases() -> list[Any]:
     """Every case that holds a pair of queries, once an engine."""
-    found = []
-    for case in CASES:
-        if case["gold_sql"] and case["pred_sql"]:
-            for engine in [case["options"]["engine"], *case["options"].get("also_engines", [])]:
-                found.append(pytest.param(case, engine, id=f"{case['id']}-{engine}"))
-    return found
+    return [
+        pytest.param(case, engine, id=f"{case['id']}-{engine}")
+        for case in CASES
+        if case["gold_sql"] and case["pred_sql"]
+        for engine in [case["options"]["engine"], *case["options"].get("also_engines", [])]
+    ]
 
 
 @pytest.fixture
-def case_database(
-    case: dict[str, Any], engine: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> Any:
+def case_database(case: dict[str, Any], engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Any:
     """The target of a case's database."""
     with field_database(engine, case["schema_sql"], case["data_sql"], tmp_path, request.getfixturevalue) as target:
         yield target

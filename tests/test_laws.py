@@ -6,7 +6,6 @@ import asyncio
 import json
 import pickle
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ FACTORIES = {"execution_accuracy": ExecutionAccuracy}
 
 
 @pytest.fixture(params=sorted(FACTORIES))
-def metric(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Metric]:
+def metric(request: pytest.FixtureRequest, tmp_path: Path) -> Metric:
     """Every metric, over a small database."""
     path = tmp_path / "sale.sqlite"
     with closing(sqlite3.connect(path)) as connection:
@@ -45,7 +44,7 @@ def metric(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Metric]:
             "CREATE TABLE sale(town TEXT, price REAL);"
             "INSERT INTO sale VALUES ('Lund', 3.5), ('Bari', 9), ('Bari', 1), ('Gent', NULL), (NULL, 2);"
         )
-    yield FACTORIES[request.param](str(path))
+    return FACTORIES[request.param](str(path))
 
 
 def test_every_registered_metric_is_held_to_the_laws() -> None:
@@ -101,7 +100,7 @@ def test_metrics_pickle(metric: Metric) -> None:
 def test_results_are_immutable(metric: Metric) -> None:
     result = metric.score(response=GOLD, reference=GOLD)
     with pytest.raises(ValueError, match="frozen"):
-        result.value = 0.0  # type: ignore[misc]
+        result.value = 0.0
 
 
 def test_an_unknown_argument_names_the_nearest(metric: Metric) -> None:
@@ -115,7 +114,9 @@ def test_an_unknown_argument_in_a_batch_is_refused_before_any_work(metric: Metri
 
 
 def test_ragas_arguments_are_all_accepted(metric: Metric) -> None:
-    result = metric.score(user_input="How many?", response=GOLD, reference=GOLD, reference_contexts=["CREATE TABLE t(x)"])
+    result = metric.score(
+        user_input="How many?", response=GOLD, reference=GOLD, reference_contexts=["CREATE TABLE t(x)"]
+    )
     assert result.value == 1.0
 
 
@@ -129,5 +130,7 @@ def test_a_failing_gold_is_not_a_score(metric: Metric) -> None:
 def without_times(result: MetricResult) -> dict[str, Any]:
     """A result without what differs from run to run."""
     data = result.model_dump()
-    data["details"] = {name: value for name, value in (data["details"] or {}).items() if not name.endswith("_elapsed_s")}
+    data["details"] = {
+        name: value for name, value in (data["details"] or {}).items() if not name.endswith("_elapsed_s")
+    }
     return data

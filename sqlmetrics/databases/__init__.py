@@ -1,0 +1,1 @@
+"""Running untrusted SQL within limits, one file an engine."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -17,8 +17,9 @@ from sqlmetrics.tables.table import Row, Table
 __all__ = ["Database", "QueryLimits", "QueryResult", "collect_rows", "timed_out"]
 
 MIB = 1024 * 1024
-FIRST_CHUNK = 128
-CHUNK = 2048
+FIRST_STEP = 16
+LONGEST_STEP = 4096
+STEP_BYTES = 8 * MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,9 @@ class QueryResult:
         if self._types or not self.table.columns:
             return self._types
         columns = list(zip(*self.table.rows, strict=True)) or [()] * len(self.table.columns)
-        return tuple("/".join(sorted({type(v).__name__ for v in column} - {"NoneType"})) or "null" for column in columns)
+        return tuple(
+            "/".join(sorted({type(v).__name__ for v in column} - {"NoneType"})) or "null" for column in columns
+        )
 
     def __repr__(self) -> str:
         """Show the shape and the time."""
@@ -100,7 +103,7 @@ class Database(ABC):
         limits: What one query may cost.
     """
 
-    dialect: ClassVar[str]
+    dialect: str
     """The SQL dialect's name, as sqlglot spells it."""
 
     in_process: ClassVar[bool] = False
@@ -152,7 +155,7 @@ class Database(ABC):
     def close(self) -> None:
         """Close idle connections; the next query opens new ones."""
 
-    def with_limits(self, **limits: Any) -> Self:  # noqa: ANN401
+    def with_limits(self, **limits: Any) -> Self:
         """Return the same database with other limits.
 
         Raises:
@@ -174,8 +177,8 @@ class Database(ABC):
         self.__dict__.update(state)
         self._reset()
 
-    def _reset(self) -> None:
-        """Set up what is not configuration."""
+    def _reset(self) -> None:  # noqa: B027 - an engine without a pool has nothing to set up
+        """Set up what is not configuration: pools and locks, empty."""
 
     def __enter__(self) -> Self:
         """Use the database in a `with` block."""
@@ -190,30 +193,34 @@ class Database(ABC):
         return f"{type(self).__name__}({self.label!r})"
 
 
-def collect_rows(fetch: Callable[[int], list[Row]], limits: QueryLimits) -> tuple[list[Row], bool]:
+def collect_rows(fetch: Callable[[int], Sequence[Row]], limits: QueryLimits) -> tuple[list[Row], bool]:
     """Fetch rows until there are no more or a cap is hit.
 
+    Few rows are asked for at a time where rows are wide, so that one request cannot exhaust the memory.
+
     Args:
-        fetch: Returns up to so many further rows.
+        fetch: Returns so many further rows, fewer only at the end.
         limits: The caps on rows and bytes.
 
     Returns:
         The rows, and whether there are more than the caps allow.
     """
-    rows = fetch(min(FIRST_CHUNK, limits.max_rows + 1))
-    if len(rows) < FIRST_CHUNK and len(rows) <= limits.max_rows and len(rows) * 64 < limits.max_bytes:
-        return rows, _byte_count(rows) > limits.max_bytes
-    size = _byte_count(rows)
-    while len(rows) <= limits.max_rows and size <= limits.max_bytes:
-        chunk = fetch(min(CHUNK, limits.max_rows + 1 - len(rows)))
-        if not chunk:
-            return rows, False
+    rows: list[Row] = []
+    size, step = 0, FIRST_STEP
+    while True:
+        asked = min(step, limits.max_rows + 1 - len(rows))
+        chunk = fetch(asked)
         rows += chunk
-        size += _byte_count(chunk)
-    return rows[: limits.max_rows], True
+        chunk_bytes = _byte_count(chunk)
+        size += chunk_bytes
+        if len(rows) > limits.max_rows or size > limits.max_bytes:
+            return rows[: limits.max_rows], True
+        if len(chunk) < asked:
+            return rows, False
+        step = min(max(1, STEP_BYTES * len(chunk) // max(chunk_bytes, 1)), LONGEST_STEP)
 
 
-def _byte_count(rows: list[Row]) -> int:
+def _byte_count(rows: Sequence[Row]) -> int:
     """The memory that the cells of these rows take."""
     return sum(map(sys.getsizeof, chain.from_iterable(rows))) + 56 * len(rows)
 

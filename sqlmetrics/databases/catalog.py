@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlmetrics.databases.base import Database
-from sqlmetrics.databases.connect import connect
+from sqlmetrics.databases.connect import check_options, connect
+from sqlmetrics.databases.servers import without_password
 from sqlmetrics.errors import ConfigurationError, nearest
 
 __all__ = ["DatabaseCatalog"]
@@ -27,7 +28,7 @@ class DatabaseCatalog:
         **options: Options of `connect` for every database that is opened by target.
 
     Raises:
-        ConfigurationError: The source is none of those, or a pattern lacks `{db_id}`.
+        ConfigurationError: The source is none of those, a pattern lacks `{db_id}`, or an option does not exist.
 
     Examples:
         >>> catalog = DatabaseCatalog("databases/{db_id}/{db_id}.sqlite")
@@ -39,14 +40,17 @@ class DatabaseCatalog:
         sqlmetrics.errors.ConfigurationError: Unknown db_id 'shp'; did you mean 'shop'?
     """
 
-    def __init__(self, source: Source, **options: Any) -> None:  # noqa: ANN401
+    def __init__(self, source: Source, **options: Any) -> None:
         """Keep the source; databases open on first use."""
         if isinstance(source, str | os.PathLike):
             source = os.fspath(source)
             if "{db_id}" not in source:
-                raise ConfigurationError(f"Expected a pattern with {{db_id}} in it, but got {source!r}.")
+                raise ConfigurationError(
+                    f"Expected a pattern with {{db_id}} in it, but got {without_password(source)!r}."
+                )
         elif not isinstance(source, Mapping) and not callable(source):
             raise ConfigurationError(f"Expected a pattern, a mapping or a function, but got {source!r}.")
+        check_options(options)
         self.source = source
         self.options = options
         self._open: OrderedDict[str, Database] = OrderedDict()
@@ -78,7 +82,9 @@ class DatabaseCatalog:
 
     def describe(self, db_id: str) -> str:
         """Say where a `db_id` was looked for, for an error message."""
-        return f"db_id {db_id!r} of pattern {self.source!r}" if isinstance(self.source, str) else f"db_id {db_id!r}"
+        if isinstance(self.source, str):
+            return f"db_id {db_id!r} of pattern {without_password(self.source)!r}"
+        return f"db_id {db_id!r}"
 
     def close(self) -> None:
         """Close idle connections of all databases."""
@@ -97,7 +103,12 @@ class DatabaseCatalog:
                 raise ConfigurationError(f"Unknown db_id {db_id!r}; {nearest(db_id, map(str, self.source))}")
             found = self.source[db_id]
         else:
-            found = self.source(db_id)  # type: ignore[operator]
+            try:
+                found = self.source(db_id)
+            except LookupError as error:
+                raise ConfigurationError(
+                    f"Unknown db_id {db_id!r}: the catalog's function raised {error!r}."
+                ) from error
         return found if isinstance(found, Database) else connect(found, **self.options)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from sqlmetrics.databases.base import MIB, Database, QueryLimits
+from sqlmetrics.databases.servers import without_password
 from sqlmetrics.errors import ConfigurationError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["connect"]
+__all__ = ["check_options", "connect"]
 
 _DUCKDB_MAGIC = slice(8, 12)
 _SCHEMES = {
@@ -30,7 +31,7 @@ _SERVERS = ("PostgresDatabase", "MySQLDatabase")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 
 
-def connect(  # noqa: PLR0913 - one keyword for each limit
+def connect(
     target: str | os.PathLike[str],
     *,
     timeout_s: float = 30.0,
@@ -39,14 +40,15 @@ def connect(  # noqa: PLR0913 - one keyword for each limit
     max_cell_bytes: int = 10_000_000,
     isolation: Literal["thread", "process"] = "thread",
     allow_superuser: bool = False,
+    **unknown: Any,
 ) -> Database:
     """Connect to a database for untrusted, read-only queries.
 
     Nothing is opened yet: the first query does that, or `Database.check`.
 
     Args:
-        target: The path of a SQLite or DuckDB file, or a URL: `sqlite:///`, `duckdb:///`, `postgresql://`, `mysql://`, or any
-            other SQLAlchemy URL.
+        target: The path of a SQLite or DuckDB file, or a URL: `sqlite:///`, `duckdb:///`, `postgresql://`, `mysql://`,
+            or any other SQLAlchemy URL.
         timeout_s: Seconds that one query may run, fetching included.
         max_rows: Rows that are fetched at most.
         max_bytes: Bytes of memory that the fetched cells may take.
@@ -54,18 +56,20 @@ def connect(  # noqa: PLR0913 - one keyword for each limit
         isolation: `thread` runs queries in the calling thread under the engine's own limits; `process` adds a child
             process with a memory limit and a hard kill, for single function calls that no engine can stop.
         allow_superuser: Accept a server role that could read files or run programs.
+        **unknown: Refused, with the name of the nearest right option.
 
     Returns:
         The database.
 
     Raises:
-        ConfigurationError: The target is empty, of an unknown kind, or an option is out of range.
+        ConfigurationError: The target is empty or of an unknown kind, an option is out of range or does not exist.
         MissingDependencyError: The driver's extra is not installed.
 
     Examples:
         >>> connect("shop.sqlite", timeout_s=5).limits.timeout_s
         5
     """
+    check_options(unknown)
     limits = QueryLimits(timeout_s=timeout_s, max_rows=max_rows, max_bytes=max_bytes, max_cell_bytes=max_cell_bytes)
     if isolation not in ("thread", "process"):
         raise ConfigurationError(f"Expected `isolation` to be 'thread' or 'process', but got {isolation!r}.")
@@ -74,6 +78,20 @@ def connect(  # noqa: PLR0913 - one keyword for each limit
         return database
     isolated: Database = _leaf("isolated", "IsolatedDatabase")(database)
     return isolated
+
+
+OPTIONS = ("timeout_s", "max_rows", "max_bytes", "max_cell_bytes", "isolation", "allow_superuser")
+
+
+def check_options(options: Iterable[str]) -> None:
+    """Make sure that `connect` has these options.
+
+    Raises:
+        ConfigurationError: It lacks one; the message names the nearest.
+    """
+    for option in options:
+        if option not in OPTIONS:
+            raise ConfigurationError(f"Unknown option {option!r}; {nearest(option, OPTIONS)}")
 
 
 def _as_text(target: object) -> str:
@@ -121,10 +139,10 @@ def _url_path(target: str) -> str:
         ConfigurationError: The URL names a host, or no path.
     """
     parts = urlsplit(target)
-    if parts.netloc or len(parts.path) < 2:  # noqa: PLR2004 - a slash and at least one more
+    if parts.netloc or len(parts.path) < 2:
         scheme = parts.scheme
         raise ConfigurationError(
-            f"{target!r} names no file: write {scheme}:///relative/path or {scheme}:////absolute/path."
+            f"{without_password(target)!r} names no file: write {scheme}:///relative/path or {scheme}:////absolute/path."
         )
     return unquote(parts.path[1:])
 

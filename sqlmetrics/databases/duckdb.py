@@ -1,20 +1,24 @@
 """DuckDB, hardened: one SELECT a call on a file attached read-only, with files, settings and extensions locked.
 
-What stops what: the attached file is read-only; `enable_external_access` off stops COPY, ATTACH and every function that
-reads files; replacements off hides the caller's variables; the locked configuration stops SET; the statement's type stops
-the rest (temporary tables, PRAGMA, transactions); the deadline interrupts.
+What stops what: the attached file is read-only; `enable_external_access` off stops COPY, ATTACH and every function
+that reads files; replacements off hides the caller's variables; the locked configuration stops SET; the statement's
+type stops the rest (temporary tables, PRAGMA, transactions); the deadline interrupts.
 
-What nothing here stops is one call that builds a huge value (`repeat('x', 2000000000)`, `range(500000000)`): DuckDB counts
-such memory late and cannot be interrupted inside it. Only a process of its own with a memory limit holds that: use
-`IsolatedDatabase` (isolation="process") for text from strangers.
+What nothing here stops is one call that builds a huge value (`repeat('x', 2000000000)`, `range(500000000)`): DuckDB
+counts such memory late and cannot be interrupted inside it. It also builds 2048 rows at a time, however large. Only
+a process of its own with a memory limit holds that: use `IsolatedDatabase` (isolation="process") for text from
+strangers.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -55,11 +59,19 @@ LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 TAKEN_NAMES = frozenset({"memory", "system", "temp"})
 UNSAFE_FUNCTIONS = frozenset(
-    """
-    query json_execute_serialized_sql checkpoint force_checkpoint truncate_duckdb_logs write_log
-    register_external_resource register_external_resource_type deregister_external_resource create_external_resource
-    destroy_external_resource
-    """.split()
+    {
+        "checkpoint",
+        "create_external_resource",
+        "deregister_external_resource",
+        "destroy_external_resource",
+        "force_checkpoint",
+        "json_execute_serialized_sql",
+        "query",
+        "register_external_resource",
+        "register_external_resource_type",
+        "truncate_duckdb_logs",
+        "write_log",
+    }
 )
 """Functions that a SELECT may call although they change the instance, or run text that is not looked at."""
 
@@ -77,12 +89,15 @@ class _FileState(NamedTuple):
     wal: tuple[int, int] | None
 
 
-class _Instance(NamedTuple):
+@dataclass(slots=True)
+class _Instance:
     """One DuckDB instance with one file attached; all databases on that file share it."""
 
     connection: duckdb.DuckDBPyConnection
     state: _FileState
     use: str
+    running: int = 0
+    retired: bool = False
 
 
 class _Instances:
@@ -94,8 +109,9 @@ class _Instances:
         self._abandoned: list[dict[str, _Instance]] = []
         self._lock = threading.Lock()
 
-    def cursor(self, target: str) -> duckdb.DuckDBPyConnection:
-        """Return a fresh cursor on the file, which is attached anew if it has changed.
+    @contextlib.contextmanager
+    def cursor(self, target: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lend a fresh cursor on the file, which is attached anew if it has changed.
 
         Raises:
             ConfigurationError: The file cannot be opened.
@@ -104,16 +120,24 @@ class _Instances:
         with self._lock:
             instance = self._open.get(target)
             if instance is None or instance.state != state:
-                self._drop(target)
+                self._retire(target)
                 instance = self._open[target] = _open(target, state)
             cursor = instance.connection.cursor()
-        cursor.execute(instance.use)
-        return cursor
+            instance.running += 1
+        try:
+            cursor.execute(instance.use)
+            yield cursor
+        finally:
+            cursor.close()
+            with self._lock:
+                instance.running -= 1
+                if instance.retired and not instance.running:
+                    instance.connection.close()
 
     def close(self, target: str) -> None:
-        """Close the instance on a file; cursors that still run keep it alive until they end."""
+        """Close the instance on a file as soon as no query runs on it."""
         with self._lock:
-            self._drop(target)
+            self._retire(target)
 
     def abandon(self) -> None:
         """Start anew in a forked child: it cannot use its parent's instances.
@@ -124,11 +148,13 @@ class _Instances:
         self._open = {}
         self._lock = threading.Lock()
 
-    def _drop(self, target: str) -> None:
-        """Forget an instance."""
+    def _retire(self, target: str) -> None:
+        """Forget an instance; its last query closes it, for closing it earlier would close that query's cursor."""
         instance = self._open.pop(target, None)
         if instance is not None:
-            instance.connection.close()
+            instance.retired = True
+            if not instance.running:
+                instance.connection.close()
 
 
 _instances = _Instances()
@@ -175,7 +201,8 @@ class DuckDBDatabase(Database):
         Raises:
             ConfigurationError: It is missing, a directory, unreadable, no DuckDB file, or open elsewhere for writing.
         """
-        _instances.cursor(self.target).close()
+        with _instances.cursor(self.target):
+            pass
 
     def close(self) -> None:
         """Close the file unless queries still run on it; it then closes with the last of them."""
@@ -195,19 +222,16 @@ class DuckDBDatabase(Database):
         if rejection:
             raise QueryRejectedError(rejection)
         limits = limits or self.limits
-        cursor = _instances.cursor(self.target)
-        started = time.perf_counter()
-        try:
-            with Deadline(limits.timeout_s, cursor.interrupt, cancellation) as deadline:
-                result = _run_on(cursor, sql, limits, deadline, started)
-        except QueryTimeoutError:
-            raise timed_out(limits, started, cancellation) from None
-        except (duckdb.InternalException, duckdb.FatalException) as error:
-            self.close()  # DuckDB refuses everything after such an error; the next query opens a new instance
-            raise QueryError(str(error)) from error
-        finally:
-            cursor.close()
-        return result
+        with _instances.cursor(self.target) as cursor:
+            started = time.perf_counter()
+            try:
+                with Deadline(limits.timeout_s, cursor.interrupt, cancellation) as deadline:
+                    return _run_on(cursor, sql, limits, deadline, started)
+            except QueryTimeoutError:
+                raise timed_out(limits, started, cancellation) from None
+            except (duckdb.InternalException, duckdb.FatalException) as error:
+                self.close()  # DuckDB refuses everything after such an error; the next query opens a new instance
+                raise QueryError(str(error)) from error
 
 
 def _file_state(target: str) -> _FileState:
@@ -234,8 +258,8 @@ def _file_state(target: str) -> _FileState:
 def _open(target: str, state: _FileState) -> _Instance:
     """Attach the file to a fresh in-memory instance and lock that down.
 
-    An instance of its own does not clash with a connection of the caller's that reads the same file with other settings,
-    and does not share a stale instance once the file was replaced.
+    An instance of its own does not clash with a connection of the caller's that reads the same file with other
+    settings, and is not shared with a stale one once the file was replaced.
 
     Raises:
         ConfigurationError: The file cannot be opened.

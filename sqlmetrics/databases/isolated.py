@@ -11,6 +11,7 @@ import contextlib
 import math
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -43,12 +44,7 @@ START_TIMEOUT_S = 60.0
 IDLE_WORKERS = 8
 OPEN_FILES = 256
 LENGTH_BYTES = 8
-KEPT_VARIABLES = frozenset(
-    """
-    PATH HOME USER TMPDIR SQLITE_TMPDIR TZ LANG LC_ALL LC_CTYPE LD_LIBRARY_PATH DYLD_LIBRARY_PATH VIRTUAL_ENV
-    PGPASSFILE PGSSLROOTCERT
-    """.split()
-)
+KEPT_VARIABLES = re.compile("PATH|HOME|USER|(SQLITE_)?TMPDIR|TZ|LANG|LC_.*|(DY)?LD_LIBRARY_PATH|VIRTUAL_ENV|PG.*")
 
 
 class _ChildEndedError(Exception):
@@ -120,7 +116,7 @@ class _Worker:
             ConfigurationError: The child did not start.
         """
         self.owner = os.getpid()
-        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, this module
+        self.process = subprocess.Popen(
             # -P keeps the working directory out of the child's import path
             [sys.executable, "-P", "-m", "sqlmetrics.databases.isolated"],
             stdin=subprocess.PIPE,
@@ -166,7 +162,7 @@ class _Worker:
 
 def _environment() -> dict[str, str]:
     """The environment of a child: little more than what is needed to import what the parent imports."""
-    kept = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES}
+    kept = {name: value for name, value in os.environ.items() if KEPT_VARIABLES.fullmatch(name)}
     paths = [entry or str(Path.cwd()) for entry in sys.path]
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
-from sqlmetrics.databases.servers import address, in_steps, in_time, without_password
+from sqlmetrics.databases.servers import address, in_time, without_password
 from sqlmetrics.errors import (
     ConfigurationError,
     DatabaseError,
@@ -300,7 +300,7 @@ def _fetch(cursor: SSCursor, sql: str, limits: QueryLimits, started: float) -> Q
     decode = _Decoder()
     result: Any = vars(cursor)["_result"]  # PyMySQL decodes strictly and offers no other way in
     result.converters = [(None, decode) if code == "utf8" else (code, convert) for code, convert in result.converters]
-    rows, truncated = collect_rows(in_steps(cursor.fetchmany, limits), limits)
+    rows, truncated = collect_rows(cursor.fetchmany, limits)
     columns = tuple([column[0] for column in cursor.description])
     types = tuple([TYPE_NAMES.get(column[1], str(column[1])) for column in cursor.description])
     return QueryResult(

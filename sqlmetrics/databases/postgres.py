@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
-from sqlmetrics.databases.servers import address, in_steps, in_time, without_password
+from sqlmetrics.databases.servers import address, in_time, without_password
 from sqlmetrics.errors import (
     ConfigurationError,
     DatabaseError,
@@ -344,7 +344,7 @@ def _fetch_once(
                 cursor.adapters.register_loader(name, _Lenient)
         cursor.execute(sql)
         described = cursor.description or []
-        rows, truncated = collect_rows(in_steps(cursor.fetchmany, limits), limits)
+        rows, truncated = collect_rows(cursor.fetchmany, limits)
         columns = tuple([column.name for column in described])
         types = tuple([column.type_display for column in described])
     return QueryResult(

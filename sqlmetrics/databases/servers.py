@@ -1,21 +1,15 @@
-"""What the engines behind a URL share: names without passwords, and fetching wide rows in small steps."""
+"""What the engines behind a URL share: names without passwords, and results that came too late."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Sequence
-from itertools import chain
 from urllib.parse import urlsplit
 
 from sqlmetrics.databases.base import QueryLimits, QueryResult, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
-from sqlmetrics.tables.table import Row
 
-__all__ = ["address", "in_steps", "in_time", "without_password"]
+__all__ = ["address", "in_time", "without_password"]
 
-FIRST_STEP = 16
-STEP_BYTES = 8 * 1024 * 1024
 SECRETS = ("password", "passwd", "pwd", "passphrase", "secret", "token", "key", "odbc_connect")
 
 
@@ -54,35 +48,6 @@ def address(label: str, default_port: int) -> str:
     except ValueError:  # no number; the label shows it
         port = default_port
     return f"database {parts.path.lstrip('/')!r} at {parts.hostname or 'the local socket'}:{port} ({label})"
-
-
-def in_steps(fetch: Callable[[int], Sequence[Row]], limits: QueryLimits) -> Callable[[int], list[Row]]:
-    """Ask the driver for few rows at a time where rows are wide, so that one request cannot exhaust the memory.
-
-    Args:
-        fetch: Returns up to so many further rows.
-        limits: The cap on bytes; once it is passed, fewer rows than asked for are returned.
-
-    Returns:
-        A function that `collect_rows` takes.
-    """
-    step, size = FIRST_STEP, 0
-
-    def fetch_rows(count: int) -> list[Row]:
-        nonlocal step, size
-        rows: list[Row] = []
-        while len(rows) < count and size <= limits.max_bytes:
-            asked = min(step, count - len(rows))
-            chunk = fetch(asked)
-            rows += chunk
-            if len(chunk) < asked:
-                break
-            chunk_bytes = sum(map(sys.getsizeof, chain.from_iterable(chunk))) + 56 * len(chunk)
-            size += chunk_bytes
-            step = max(1, STEP_BYTES * len(chunk) // chunk_bytes)
-        return rows
-
-    return fetch_rows
 
 
 def in_time(

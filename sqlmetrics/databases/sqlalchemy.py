@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
-from sqlmetrics.databases.servers import in_steps, in_time, without_password
+from sqlmetrics.databases.servers import in_time, without_password
 from sqlmetrics.errors import (
     ConfigurationError,
     DatabaseError,
@@ -86,11 +86,7 @@ class SQLAlchemyDatabase(Database):
                 "Expected a SQLAlchemy URL like dialect+driver://user:password@host/database, with special characters "
                 "of the password quoted (%40 for @)."
             ) from None
-
-    @property
-    def dialect(self) -> str:  # type: ignore[override]  # known from the URL only
-        """The SQL dialect's name, as sqlglot spells it; empty for standard SQL."""
-        return DIALECTS.get(self._url.get_backend_name(), "")
+        self.dialect = DIALECTS.get(self._url.get_backend_name(), "")
 
     @property
     def label(self) -> str:
@@ -200,7 +196,7 @@ def _fetch(connection: sqlalchemy.Connection, sql: str, limits: QueryLimits, sta
         def fetch(count: int) -> list[Row]:
             return [tuple(row) for row in result.fetchmany(count)]
 
-        rows, truncated = collect_rows(in_steps(fetch, limits), limits)
+        rows, truncated = collect_rows(fetch, limits)
         columns = tuple(result.keys())
     return QueryResult(Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated)
 

@@ -13,12 +13,10 @@ import contextlib
 import os
 import re
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -34,7 +32,7 @@ from sqlmetrics.errors import (
     ResultTooLargeError,
 )
 from sqlmetrics.sql.statements import first_word_rejection
-from sqlmetrics.tables.table import Row, Table
+from sqlmetrics.tables.table import Table
 
 __all__ = ["SQLiteDatabase"]
 
@@ -72,7 +70,7 @@ DATABASE_FAULTS = frozenset(
     }
 )
 PRIMARY_CODE = 0xFF
-FETCH_STEP = 16
+STATE_GOOD_FOR_S = 0.002
 PRINTF_TOO_LONG = "string or blob too big"
 PRINTF_MARK = re.compile(r"%([-+ #!,l.*0-9]*)")
 LEADING_NUMBER = re.compile(r"\s*[+-]?(\d+)")
@@ -95,6 +93,7 @@ class _Connection(sqlite3.Connection):
     private: sqlite3.Connection | None = None
 
     def close(self) -> None:
+        """Close both."""
         super().close()
         if self.private is not None:
             self.private.close()
@@ -131,9 +130,11 @@ class SQLiteDatabase(Database):
         self._reset()
 
     def _reset(self) -> None:
+        self._state: _FileState
         self._idle: list[tuple[_Connection, _FileState]] = []
         self._idle_lock = threading.Lock()
         self._pid = os.getpid()
+        self._state_until = 0.0
 
     def check(self) -> None:
         """Open the file once.
@@ -202,11 +203,10 @@ class SQLiteDatabase(Database):
         connection.close()
 
     def _file_state(self) -> _FileState:
-        """Look at the file.
-
-        Raises:
-            ConfigurationError: It is missing, no file, or cannot be looked at.
-        """
+        """Look at the file, which must exist; a look that is only just past is good enough."""
+        now = time.monotonic()
+        if now < self._state_until:
+            return self._state
         try:
             found = os.stat(self.target)  # noqa: PTH116 - called for every query
         except OSError as error:
@@ -214,7 +214,9 @@ class SQLiteDatabase(Database):
                 f"There is no SQLite file at {self.target!r} ({error.strerror}); check the path. Nothing was created."
             ) from error
         has_wal = os.access(self.target + "-wal", os.F_OK)
-        return _FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, has_wal)
+        self._state = _FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, has_wal)
+        self._state_until = now + STATE_GOOD_FOR_S
+        return self._state
 
     def _open(self, state: _FileState) -> _Connection:
         """Open a hardened connection.
@@ -282,10 +284,7 @@ def _harden(connection: _Connection, limits: QueryLimits) -> None:
 
 
 def _guarded_printf(private: sqlite3.Connection, longest: int) -> Callable[..., Any]:
-    """SQLite's own printf behind a check of widths and precisions, which it fills without looking at any limit.
-
-    The call goes to a private in-memory connection, so the output is SQLite's to the letter.
-    """
+    """SQLite's own printf, on a private connection, behind a check of widths, which it fills without any limit."""
 
     def printf(*arguments: object) -> object:
         if arguments and _filled_by_printf(str(arguments[0]), arguments[1:]) > longest:
@@ -358,28 +357,11 @@ def _fetch(connection: sqlite3.Connection, sql: str, limits: QueryLimits, starte
     try:
         if cursor.description is None:
             return None
-        rows, truncated = collect_rows(_in_steps(cursor, limits.max_bytes), limits)
+        rows, truncated = collect_rows(cursor.fetchmany, limits)
         columns = tuple([column[0] for column in cursor.description])
     finally:
         cursor.close()
     return QueryResult(Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated)
-
-
-def _in_steps(cursor: sqlite3.Cursor, max_bytes: int) -> Callable[[int], list[Row]]:
-    """Fetch few rows at a time, so that rows of huge values are counted before many of them fill the memory."""
-
-    def fetch(count: int) -> list[Row]:
-        rows: list[Row] = []
-        size = 0
-        while len(rows) < count and size <= max_bytes:
-            step = cursor.fetchmany(min(FETCH_STEP, count - len(rows)))
-            if not step:
-                break
-            rows += step
-            size += sum(map(sys.getsizeof, chain.from_iterable(step)))
-        return rows
-
-    return fetch
 
 
 def _translated(error: Exception, deadline: Deadline) -> DatabaseError:

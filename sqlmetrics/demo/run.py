@@ -6,9 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.demo import demo_files
 from sqlmetrics.demo.build import build_database
-from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.evaluation.formats.detect import join_predictions, load_samples, read_predictions
 from sqlmetrics.evaluation.report import EvaluationReport
 from sqlmetrics.evaluation.runner import evaluate

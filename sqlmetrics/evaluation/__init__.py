@@ -1,0 +1,1 @@
+"""Whole data sets: samples, formats, runs, summaries, reports."""

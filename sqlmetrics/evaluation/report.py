@@ -152,7 +152,7 @@ def check_keys(keys: Sequence[str], samples: Sequence[Sample]) -> None:
             raise ConfigurationError(f"No item has the key {key!r}; {nearest(key, known)}")
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: Any) -> Any:
     """Bring a value to what JSON can hold."""
     if isinstance(value, str):
         return printable(value)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.errors import ConfigurationError, SQLMetricsError
 from sqlmetrics.evaluation.formats.detect import load_samples
 from sqlmetrics.evaluation.report import EvaluationReport, check_keys
@@ -23,10 +24,10 @@ SHOWN_PROBLEMS = 5
 
 
 def evaluate(
-    data: Any,  # noqa: ANN401
+    data: Any,
     metrics: Metric | str | Sequence[Metric | str],
     *,
-    database: Any = None,  # noqa: ANN401
+    database: Any = None,
     by: str | Sequence[str] = (),
     concurrency: int | None = None,
     progress: bool = True,
@@ -54,16 +55,14 @@ def evaluate(
         >>> evaluate(rows, ExecutionAccuracy(), progress=False).summary()[0].mean
         0.5
     """
-    return run_sync(
-        aevaluate(data, metrics, database=database, by=by, concurrency=concurrency, progress=progress)
-    )
+    return run_sync(aevaluate(data, metrics, database=database, by=by, concurrency=concurrency, progress=progress))
 
 
 async def aevaluate(
-    data: Any,  # noqa: ANN401
+    data: Any,
     metrics: Metric | str | Sequence[Metric | str],
     *,
-    database: Any = None,  # noqa: ANN401
+    database: Any = None,
     by: str | Sequence[str] = (),
     concurrency: int | None = None,
     progress: bool = True,
@@ -92,7 +91,7 @@ async def aevaluate(
     return EvaluationReport(samples, results, keys, notes)
 
 
-def read_samples(data: Any) -> list[Sample]:  # noqa: ANN401
+def read_samples(data: Any) -> list[Sample]:
     """Turn what a caller passes as data into samples with unique ids.
 
     Args:
@@ -121,7 +120,7 @@ def read_samples(data: Any) -> list[Sample]:  # noqa: ANN401
     return list(unique_ids(samples, "the data set"))
 
 
-def _sample(row: Any, position: int) -> Sample:  # noqa: ANN401
+def _sample(row: Any, position: int) -> Sample:
     """One item; a sample without an id gets its place as id."""
     if isinstance(row, Sample):
         row.id = row.id or str(position)
@@ -157,12 +156,6 @@ def _arguments(sample: Sample, source: DatabaseSource) -> dict[str, Any]:
     return arguments
 
 
-class _HasDatabase(Protocol):
-    """A metric that runs queries."""
-
-    database: DatabaseSource
-
-
 def _check_databases(samples: list[Sample], metrics: dict[str, Metric], source: DatabaseSource) -> list[str]:
     """Open every database once, before any work is done.
 
@@ -181,10 +174,17 @@ def _check_databases(samples: list[Sample], metrics: dict[str, Metric], source: 
                 find_database(entry, db_id).check()
                 good += 1
             except SQLMetricsError as error:
-                problems.append(str(error) if db_id is None else f"db_id {db_id!r}: {error}")
+                problems.append(f"{_place(entry, db_id)}{error}")
     if problems and not good:
         raise ConfigurationError("No database can be opened. " + " ".join(problems[:SHOWN_PROBLEMS]))
     return problems
+
+
+def _place(source: DatabaseSource, db_id: str | None) -> str:
+    """Where a database was looked for, in front of what went wrong."""
+    if db_id is None:
+        return ""
+    return f"{source.describe(db_id)}: " if isinstance(source, DatabaseCatalog) else f"db_id {db_id!r}: "
 
 
 def _runs_queries(sample: Sample) -> bool:

@@ -38,7 +38,7 @@ class Sample:
         metadata: Any further keys (difficulty, category); a summary can be broken down by them.
 
     Examples:
-        >>> Sample.from_mapping({"id": 7, "question": "How many?", "gold_sql": "SELECT 1", "difficulty": "easy"}).metadata
+        >>> Sample.from_mapping({"id": 7, "gold_sql": "SELECT 1", "difficulty": "easy"}).metadata
         {'difficulty': 'easy'}
     """
 
@@ -99,7 +99,7 @@ class Sample:
         return str(value) if isinstance(value, _SCALARS) else repr(value)
 
 
-def is_unanswered(response: Any) -> bool:  # noqa: ANN401
+def is_unanswered(response: Any) -> bool:
     """Whether a prediction stands for "no answer": null, an empty text, or a number such as 0."""
     if response is None or isinstance(response, int | float):
         return True

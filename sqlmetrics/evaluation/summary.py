@@ -79,7 +79,8 @@ def summarise(
         One row a group, in the order in which the groups first occur.
 
     Examples:
-        >>> right, broken = MetricResult(value=1.0, reason="equal"), MetricResult(value=None, reason="no", status="gold_error")
+        >>> right = MetricResult(value=1.0, reason="equal")
+        >>> broken = MetricResult(value=None, reason="the gold fails", status="gold_error")
         >>> row = summarise("ex", [((), right), ((), broken)])[0]
         >>> row.mean, row.strict_mean, row.judged_count
         (1.0, 0.5, 1)

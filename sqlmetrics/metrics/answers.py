@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlmetrics.databases.base import Database
 from sqlmetrics.databases.deadline import Cancellation
@@ -22,8 +21,7 @@ from sqlmetrics.tables.table import Table
 __all__ = ["Answer", "AnswerReader", "Fault", "gold_fault", "prediction_fault"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """One side of an item: a table, or why there is none.
 
     Attributes:
@@ -45,8 +43,7 @@ class Answer:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """Why a side cannot be compared: the status it leads to, its value and the reason."""
 
     status: Status
@@ -91,7 +88,7 @@ class AnswerReader:
             self._found = find_database(source, self._row.get("db_id"))
         return self._found
 
-    def read(self, value: Any, *, timeout_s: float | None = None) -> Answer:  # noqa: ANN401
+    def read(self, value: Any, *, timeout_s: float | None = None) -> Answer:
         """Turn what was passed for a side into an answer.
 
         Args:
@@ -128,15 +125,19 @@ def prediction_fault(answer: Answer, database: Database | None) -> Fault | None:
         return None
     if answer.error is None:
         return Fault(Status.MISSING, 0.0, "There is no prediction.")
-    if isinstance(answer.error, QueryRejectedError):
-        return Fault(Status.REJECTED, 0.0, f"The prediction was refused: {answer.error}")
-    if isinstance(answer.error, QueryTimeoutError):
-        return Fault(Status.PRED_TIMEOUT, 0.0, f"The prediction did not end: {answer.error}")
-    if isinstance(answer.error, ResultTooLargeError):
-        return Fault(Status.RESULT_TOO_LARGE, 0.0, f"The prediction's result is too large: {answer.error}")
-    if isinstance(answer.error, QueryError):
-        return Fault(Status.PRED_ERROR, 0.0, f"The prediction fails: {answer.error}")
+    for kind, status, what in _PREDICTION_ERRORS:
+        if isinstance(answer.error, kind):
+            return Fault(status, 0.0, f"The prediction {what}: {answer.error}")
     return Fault(Status.DATABASE_ERROR, None, f"The database failed: {answer.error}")
+
+
+_PREDICTION_ERRORS: tuple[tuple[type[QueryError], Status, str], ...] = (
+    (QueryRejectedError, Status.REJECTED, "was refused"),
+    (QueryTimeoutError, Status.PRED_TIMEOUT, "did not end"),
+    (ResultTooLargeError, Status.RESULT_TOO_LARGE, "returns too much"),
+    (QueryError, Status.PRED_ERROR, "fails"),
+)
+"""The kinds of errors from the special to the general."""
 
 
 def gold_fault(answer: Answer, database: Database | None) -> Fault | None:
@@ -150,7 +151,9 @@ def gold_fault(answer: Answer, database: Database | None) -> Fault | None:
     if answer.error is None:
         return Fault(Status.MISSING, None, "There is no gold to compare with.")
     if isinstance(answer.error, QueryTimeoutError):
-        return Fault(Status.GOLD_TIMEOUT, None, f"The gold did not end: {answer.error} Give it more with gold_timeout_s.")
+        return Fault(
+            Status.GOLD_TIMEOUT, None, f"The gold did not end: {answer.error} Give it more with gold_timeout_s."
+        )
     if isinstance(answer.error, QueryError):
         return Fault(Status.GOLD_ERROR, None, f"The gold query fails: {answer.error}")
     return Fault(Status.DATABASE_ERROR, None, f"The database failed: {answer.error}")

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, ClassVar
 
+from sqlmetrics.databases.base import Database
+from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.databases.deadline import Cancellation
 from sqlmetrics.errors import ConfigurationError, SQLMetricsError, nearest
 from sqlmetrics.metrics.loop import run_sync
@@ -45,10 +47,10 @@ class Metric(ABC):
     """Least and greatest value; higher is always better."""
 
     @abstractmethod
-    async def ascore(self, **arguments: Any) -> MetricResult:  # noqa: ANN401
+    async def ascore(self, **arguments: Any) -> MetricResult:
         """Score one item."""
 
-    def score(self, **arguments: Any) -> MetricResult:  # noqa: ANN401
+    def score(self, **arguments: Any) -> MetricResult:
         """Score one item from code without an event loop, or from inside one (a notebook).
 
         Args:
@@ -112,6 +114,9 @@ class BlockingMetric(Metric):
         """Keep the database."""
         self.database = database
 
+    repeatable: ClassVar[bool] = True
+    """Whether the same queries on the same database give the same result, so that a batch judges each pair once."""
+
     @abstractmethod
     def judge(self, row: Row, session: QuerySession, cancellation: Cancellation | None = None) -> MetricResult:
         """Score one item in the calling thread."""
@@ -147,7 +152,7 @@ class BlockingMetric(Metric):
 
         def judge(row: Row, cancellation: Cancellation) -> MetricResult:
             try:
-                return self.judge(row, shared, cancellation)
+                return self._judge_once(row, shared, cancellation)
             except SQLMetricsError as error:
                 return MetricResult(value=None, reason=str(error), status=Status.DATABASE_ERROR)
 
@@ -157,3 +162,16 @@ class BlockingMetric(Metric):
         async for entry in stream:
             yield entry
 
+    def _judge_once(self, row: Row, session: QuerySession, cancellation: Cancellation) -> MetricResult:
+        """Judge a pair of queries unless this session has judged it before."""
+        response, reference = row.get("response"), row.get("reference")
+        source = row.get("database") or self.database
+        repeated = type(response) is str and type(reference) is str and isinstance(source, Database | DatabaseCatalog)
+        if not (repeated and self.repeatable):
+            return self.judge(row, session, cancellation)
+        key = (id(self), id(source), row.get("db_id"), response, reference)
+        result = session.recall(key)
+        if result is None:
+            result = self.judge(row, session, cancellation)
+            session.keep(key, (self, source), result)
+        return result

@@ -118,32 +118,32 @@ class ExecutionAccuracy(BlockingMetric):
 
     def __init__(
         self,
-        database: Any = None,  # noqa: ANN401
+        database: Any = None,
         policy: str | ComparisonPolicy = "default",
         *,
         gold_timeout_s: float | None = None,
         extract_sql: bool | None = None,
-        **options: Any,  # noqa: ANN401
+        **options: Any,
     ) -> None:
         """Check the configuration; nothing is opened yet."""
         super().__init__(as_database_source(database))
-        self.policy = resolve_policy(policy, options)
+        self.policy = resolve_policy(policy, options, ("database", "policy", "gold_timeout_s", "extract_sql"))
         if gold_timeout_s is not None and not (isinstance(gold_timeout_s, int | float) and gold_timeout_s > 0):
             raise ConfigurationError(f"Expected `gold_timeout_s` to be a number above 0, but got {gold_timeout_s!r}.")
         self.gold_timeout_s = gold_timeout_s
         published = self.policy.name.split("+")[0] in PUBLISHED
         self.extract_sql = (not published) if extract_sql is None else extract_sql
 
-    async def ascore(  # type: ignore[override]  # named arguments instead of **arguments
+    async def ascore(  # named arguments instead of **arguments
         self,
         *,
-        response: Any = None,  # noqa: ANN401
-        reference: Any = None,  # noqa: ANN401
-        database: Any = None,  # noqa: ANN401
+        response: Any = None,
+        reference: Any = None,
+        database: Any = None,
         db_id: str | None = None,
-        user_input: str | None = None,
-        reference_contexts: str | Sequence[str] | None = None,
-        **unknown: Any,  # noqa: ANN401
+        user_input: str | None = None,  # noqa: ARG002 - every metric takes it
+        reference_contexts: str | Sequence[str] | None = None,  # noqa: ARG002 - every metric takes it
+        **unknown: Any,
     ) -> MetricResult:
         """Run both queries and compare their results.
 
@@ -183,7 +183,7 @@ class ExecutionAccuracy(BlockingMetric):
             results.append(result)
         return _best(results)
 
-    def _judge_gold(self, response: Any, reference: Any, reader: AnswerReader, index: int | None) -> MetricResult:  # noqa: ANN401
+    def _judge_gold(self, response: Any, reference: Any, reader: AnswerReader, index: int | None) -> MetricResult:
         """Score the prediction against one gold; the gold runs first."""
         strip = not self.policy.keep_distinct
         gold = reader.read(_stripped(reference, reader, strip=strip), timeout_s=self.gold_timeout_s)
@@ -215,12 +215,12 @@ class ExecutionAccuracy(BlockingMetric):
         return MetricResult(value=fault.value, reason=printable(fault.reason), status=fault.status, details=details)
 
 
-def _database_of(answer: Answer, reader: AnswerReader) -> Any:  # noqa: ANN401
+def _database_of(answer: Answer, reader: AnswerReader) -> Any:
     """The database that a side was run on; `None` for a table that was given."""
     return None if answer.sql is None else reader.database
 
 
-def _stripped(value: Any, reader: AnswerReader, *, strip: bool) -> Any:  # noqa: ANN401
+def _stripped(value: Any, reader: AnswerReader, *, strip: bool) -> Any:
     """Drop DISTINCT from a query if the policy says so."""
     if strip and isinstance(value, str) and "distinct" in value.lower():
         return strip_distinct(value, reader.database.dialect)
@@ -319,9 +319,9 @@ class _PairJudge:
         """Say what was found, under which policy."""
         under = f"Under policy {self._policy.name!r}" + (f", gold {index + 1}" if index is not None else "")
         if by_tie:
-            return f"{under}: accepted, since the gold's LIMIT cuts through a tie and the prediction is another right choice."
+            return f"{under}: accepted; the gold's LIMIT cuts through a tie and this is another right choice."
         if comparison.equal is None:
-            return f"{under}: could not be decided within the search budget; {describe_difference(comparison, predicted, gold)}."
+            return f"{under}: could not be decided within the search budget for column pairings."
         if comparison.equal:
             text = f"{under}: {describe_equality(comparison, gold)}."
         else:
@@ -404,6 +404,9 @@ def _may_limit(sql: str) -> bool:
 def _with_code(comparison: TableComparison, code: ReasonCode) -> TableComparison:
     """Add a reason code to an equal pair."""
     return TableComparison(
-        comparison.equal, (*comparison.codes, code), comparison.pairing, comparison.same_sequence, comparison.differences
+        comparison.equal,
+        (*comparison.codes, code),
+        comparison.pairing,
+        comparison.same_sequence,
+        comparison.differences,
     )
-

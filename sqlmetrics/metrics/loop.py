@@ -38,14 +38,14 @@ def run_sync(coroutine: Coroutine[Any, Any, Result]) -> Result:
     future = asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return future.result()
-    except BaseException:
-        future.cancel()
-        raise
+    finally:
+        if not future.done():  # interrupted while waiting
+            future.cancel()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
     """The loop of this process, started on first use and again in a forked child."""
-    global _loop, _owner  # noqa: PLW0603 - one loop a process
+    global _loop, _owner
     with _lock:
         if _loop is None or _owner[0] != os.getpid():
             loop = asyncio.new_event_loop()

@@ -12,6 +12,7 @@ from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.databases.connect import connect
 from sqlmetrics.databases.deadline import Cancellation
 from sqlmetrics.errors import ConfigurationError, DatabaseError
+from sqlmetrics.results import MetricResult
 from sqlmetrics.tables.table import Table
 
 __all__ = ["DatabaseSource", "Outcome", "QuerySession", "as_database_source", "as_table", "find_database"]
@@ -48,6 +49,7 @@ class QuerySession:
         self._databases: dict[int, Database] = {}
         self._cells = 0
         self._lock = Lock()
+        self._results: dict[tuple[Any, ...], tuple[Any, MetricResult]] = {}
 
     def run(
         self, database: Database, sql: str, *, timeout_s: float | None = None, cancellation: Cancellation | None = None
@@ -90,6 +92,17 @@ class QuerySession:
             latch.release()
         return outcome
 
+    def recall(self, key: tuple[Any, ...]) -> MetricResult | None:
+        """The result that was kept under a key."""
+        kept = self._results.get(key)
+        return kept[1] if kept else None
+
+    def keep(self, key: tuple[Any, ...], owners: tuple[Any, ...], result: MetricResult) -> None:
+        """Keep a result; its owners, whose ids are in the key, are kept with it."""
+        if len(self._results) >= KEPT_RESULTS:
+            self._results.clear()
+        self._results[key] = (owners, result)
+
     def _remember(self, key: _Key, outcome: Outcome) -> None:
         """Keep an outcome and forget the oldest ones beyond the bounds."""
         self._outcomes[key] = outcome
@@ -107,7 +120,7 @@ def _run(database: Database, sql: str, timeout_s: float | None, cancellation: Ca
         return Outcome(None, error)
 
 
-def as_database_source(database: Any) -> DatabaseSource:  # noqa: ANN401
+def as_database_source(database: Any) -> DatabaseSource:
     """Turn what a caller passes as `database=` into a database or a catalog.
 
     Args:
@@ -140,11 +153,12 @@ def find_database(source: DatabaseSource, db_id: str | None) -> Database:
             raise ConfigurationError("A DatabaseCatalog needs a `db_id` with every item, but got None.")
         return source.get(db_id)
     raise ConfigurationError(
-        "There is no database to run the SQL on: pass database= to the metric or to ascore(), or give results as a Table."
+        "There is no database to run the SQL on: pass database= to the metric or to ascore(), "
+        "or give results as a Table."
     )
 
 
-def as_table(value: Any) -> Table | None:  # noqa: ANN401
+def as_table(value: Any) -> Table | None:
     """Turn a result that is given instead of a query into a table.
 
     Args:

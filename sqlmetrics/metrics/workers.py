@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from sqlmetrics.databases.deadline import Cancellation
@@ -64,12 +64,12 @@ async def run_blocking(call: Callable[[Cancellation], Result]) -> Result:
 class _Batch(Generic[Item, Result]):
     """Items that several threads work through."""
 
-    def __init__(self, items: Iterable[Item], judge: Callable[[Item, Cancellation], Result]) -> None:
+    def __init__(self, items: Iterable[Item], judge: Callable[[Item, Cancellation], Result], concurrency: int) -> None:
         """Keep the work."""
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="sqlmetrics-worker")
         self.cancellation = Cancellation()
         self.done: deque[tuple[int, Result]] = deque()
-        self.threads: list[threading.Thread] = []
-        self.failure: BaseException | None = None
+        self.workers: list[Future[None]] = []
         self.wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._items: Iterator[tuple[int, Item]] = iter(enumerate(items))
@@ -79,9 +79,17 @@ class _Batch(Generic[Item, Result]):
 
     def start_worker(self) -> None:
         """Start one more thread."""
-        thread = threading.Thread(target=self._work, name=f"sqlmetrics-worker-{len(self.threads)}", daemon=True)
-        self.threads.append(thread)
-        thread.start()
+        self.workers.append(self._threads.submit(self._work))
+
+    def stop(self) -> None:
+        """Stop running queries and let the threads end."""
+        self.cancellation.cancel()
+        self._threads.shutdown(wait=False)
+
+    def raise_failure(self) -> None:
+        """Raise what a worker ended with, if it was an error."""
+        for worker in self.workers:
+            worker.result()
 
     def drain(self) -> Iterator[tuple[int, Result]]:
         """Hand out what is done."""
@@ -93,7 +101,7 @@ class _Batch(Generic[Item, Result]):
     @property
     def working(self) -> bool:
         """Whether any thread is still at work."""
-        return any(thread.is_alive() for thread in self.threads)
+        return not all(worker.done() for worker in self.workers)
 
     def _work(self) -> None:
         """Take items until there are none."""
@@ -105,9 +113,6 @@ class _Batch(Generic[Item, Result]):
                     break
                 self.done.append((entry[0], self._judge(entry[1], self.cancellation)))
                 self._tell()
-        except BaseException as error:  # handed to the consumer, which raises it
-            self.failure = error
-            self.cancellation.cancel()
         finally:
             self._told = False
             self._tell()
@@ -138,7 +143,7 @@ async def stream_blocking(
     Yields:
         Position and result, in the order in which they end.
     """
-    batch = _Batch(items, judge)
+    batch = _Batch(items, judge, concurrency)
     for _ in range(1 if ramp else concurrency):
         batch.start_worker()
     try:
@@ -146,14 +151,13 @@ async def stream_blocking(
             try:
                 await asyncio.wait_for(batch.wake.wait(), TICK_S)
             except TimeoutError:
-                if batch.working and len(batch.threads) < concurrency:
+                if batch.working and len(batch.workers) < concurrency:
                     batch.start_worker()
             for entry in batch.drain():
                 yield entry
             await asyncio.sleep(DRAIN_PAUSE_S if batch.working else 0)
         for entry in batch.drain():
             yield entry
-        if batch.failure is not None:
-            raise batch.failure
+        batch.raise_failure()
     finally:
-        batch.cancellation.cancel()
+        batch.stop()

@@ -1,0 +1,1 @@
+"""Reading SQL: statements, order, replies."""

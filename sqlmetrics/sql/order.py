@@ -1,7 +1,7 @@
 """ORDER BY keys and LIMIT of a query, read from its tokens.
 
-A result shows in which order its rows came, but not which of them tie: the keys may not be among its columns. So the gold
-query is asked once more with the rank of every row as a last column (`ranked_query`).
+A result shows in which order its rows came, but not which of them tie: the keys may not be among its columns. So
+the gold query is asked once more with the rank of every row as a last column (`ranked_query`).
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def _limited(sql: str, row_count: int | None) -> str:
     return sql if row_count is None else f"{sql} LIMIT {row_count}"
 
 
+@lru_cache(maxsize=4096)
 def mentions_order_by(sql: str) -> bool:
     """Whether the words ORDER BY occur anywhere in a text, be it in a subquery.
 
@@ -151,7 +152,7 @@ def _key_name(key: list[Token]) -> int | str:
     """What a key goes by in the result: a position, or a name."""
     if len(key) == 1 and key[0].token_type == TokenType.NUMBER and key[0].text.isdigit():
         return int(key[0].text) - 1
-    if len(key) == 3 and key[1].token_type == TokenType.DOT:  # noqa: PLR2004 - alias.column
+    if len(key) == 3 and key[1].token_type == TokenType.DOT:
         return key[2].text
     return "".join(token.text for token in key)
 
@@ -221,7 +222,7 @@ def _resolved(sql: str, part: list[Token], items: list[list[Token]]) -> str:
 
 def _without_alias(item: list[Token]) -> tuple[str | None, list[Token]]:
     """Split an item of the SELECT list into its alias and its expression."""
-    if len(item) > 2 and item[-2].token_type == TokenType.ALIAS:  # noqa: PLR2004 - expression AS alias
+    if len(item) > 2 and item[-2].token_type == TokenType.ALIAS:
         return item[-1].text, item[:-2]
     if len(item) > 1 and item[-1].token_type in _NAMES and item[-2].token_type in _BEFORE_IMPLICIT_ALIAS:
         return item[-1].text, item[:-1]

@@ -1,4 +1,4 @@
-"""The SQL in a model's reply: fences, a leading label and prose around are taken off, the query itself never changes."""
+"""The SQL in a model's reply: fences, labels and prose around are taken off, the query itself never changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _STARTS_SQL = re.compile(
 )
 _LABEL = re.compile(r"\s*(?:SQL\s*Query|SQL|Query|Answer|Final\s+SQL)\s*:\s*", re.IGNORECASE)
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_LANGUAGES = frozenset({"", "sql", "sqlite", "sqlite3", "postgres", "postgresql", "mysql", "mariadb", "duckdb", "tsql", "bigquery"})
+_LANGUAGES = frozenset(
+    {"", "sql", "sqlite", "sqlite3", "postgres", "postgresql", "mysql", "mariadb", "duckdb", "tsql", "bigquery"}
+)
 
 
 def extract_sql(reply: str) -> str:

@@ -1,7 +1,7 @@
 """Is this text one query? A quick look at its first word, and a full look at its tokens.
 
-`first_word_rejection` costs a microsecond and runs for every query. `query_rejection` tokenises (a tenth of a millisecond)
-and runs where an engine cannot be trusted to refuse a second statement or a write by itself.
+`first_word_rejection` costs a microsecond and runs for every query. `query_rejection` tokenises (a tenth of a
+millisecond) and runs where an engine cannot be trusted to refuse a second statement or a write by itself.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _NOTHING = re.compile(_LEADING + r"(?:/\*.*)?\Z", re.DOTALL)
 NOT_QUERIES = frozenset(
     """
     ABORT ALTER ANALYZE ATTACH BEGIN CALL CHECKPOINT CLOSE CLUSTER COMMENT COMMIT COPY CREATE DEALLOCATE DECLARE
-    DELETE DETACH DISCARD DO DROP END EXEC EXECUTE EXPLAIN EXPORT FETCH FLUSH GRANT HANDLER HELP IMPORT INSERT INSTALL KILL
-    LISTEN LOAD LOCK MERGE MOVE NOTIFY OPTIMIZE PRAGMA PREPARE PURGE REASSIGN REFRESH REINDEX RELEASE RENAME REPAIR
+    DELETE DETACH DISCARD DO DROP END EXEC EXECUTE EXPLAIN EXPORT FETCH FLUSH GRANT HANDLER HELP IMPORT INSERT INSTALL
+    KILL LISTEN LOAD LOCK MERGE MOVE NOTIFY OPTIMIZE PRAGMA PREPARE PURGE REASSIGN REFRESH REINDEX RELEASE RENAME REPAIR
     REPLACE RESET RESIGNAL REVOKE ROLLBACK SAVEPOINT SET SHUTDOWN SIGNAL START STOP TRUNCATE UNINSTALL UNLISTEN
     UNLOCK UPDATE UPSERT USE VACUUM XA
     """.split()

@@ -1,0 +1,1 @@
+"""Two result tables, compared: pure, without databases, pandas or models."""

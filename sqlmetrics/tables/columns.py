@@ -13,7 +13,7 @@ from sqlmetrics.tables.policy import ComparisonPolicy
 from sqlmetrics.tables.rows import SearchExhaustedError, Unified
 from sqlmetrics.tables.table import Row
 
-__all__ = ["ColumnSearch", "Pairing", "fold_name", "pair_by_name", "project"]
+__all__ = ["ColumnSearch", "Pairing", "fold_name", "may_permute", "pair_by_name", "project"]
 
 Pairing = tuple[int, ...]
 """For every gold column the position of its predicted column."""
@@ -57,6 +57,31 @@ def pair_by_name(predicted: Sequence[str], gold: Sequence[str]) -> dict[int, int
         if queue:
             pairs[position] = queue.pop(0)
     return pairs
+
+
+def may_permute(unified: Unified, *, extra_columns: bool = False) -> bool:
+    """A quick look at whether any pairing of columns could make the rows agree.
+
+    Args:
+        unified: Both sides as keys.
+        extra_columns: Whether predicted rows may hold more cells than gold rows.
+
+    Returns:
+        `False` if the first row of a side has no row with the same cells on the other side.
+
+    Examples:
+        >>> may_permute(Unified([("y", 2)], [(2, "y")], exact=True)), may_permute(Unified([(1,)], [(2,)], exact=True))
+        (True, False)
+    """
+    if not unified.gold or not unified.predicted:
+        return False
+    cells = frozenset(unified.gold[0])
+    if extra_columns:
+        return any(cells.issubset(row) for row in unified.predicted)
+    if not any(cells == frozenset(row) for row in unified.predicted):
+        return False
+    cells = frozenset(unified.predicted[0])
+    return any(cells == frozenset(row) for row in unified.gold)
 
 
 class ColumnSearch:
@@ -161,9 +186,7 @@ class ColumnSearch:
         return (refined_p, refined_g) if self._collect(refined_p) == self._collect(refined_g) else None
 
 
-def _number_pairs(
-    groups: list[int], column: Sequence[Hashable], numbers: dict[tuple[int, Hashable], int]
-) -> list[int]:
+def _number_pairs(groups: list[int], column: Sequence[Hashable], numbers: dict[tuple[int, Hashable], int]) -> list[int]:
     """Give every (group, value) its number; the dictionary is shared by both sides."""
     return [numbers.setdefault(pair, len(numbers)) for pair in zip(groups, column, strict=True)]
 

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlmetrics.results import ReasonCode
-from sqlmetrics.tables.columns import ColumnSearch, Pairing, pair_by_name, project
+from sqlmetrics.tables.columns import ColumnSearch, Pairing, may_permute, pair_by_name, project
 from sqlmetrics.tables.differences import Differences, find_differences
 from sqlmetrics.tables.policy import ComparisonPolicy
 from sqlmetrics.tables.rows import (
@@ -34,15 +33,16 @@ class Match(NamedTuple):
         equal: Whether the tables are equal under the policy; `None` if the search passed its budget.
         pairing: For every gold column its predicted column, if equal.
         same_sequence: Whether the rows also come in the same sequence, if equal.
+        unified: Both sides as keys, if those were needed; an explanation can start from them.
     """
 
     equal: bool | None
     pairing: Pairing | None = None
     same_sequence: bool = True
+    unified: Unified | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TableComparison:
+class TableComparison(NamedTuple):
     """A verdict and why.
 
     Attributes:
@@ -91,7 +91,8 @@ def compare(
     match = match_tables(predicted, gold, policy, blocks=blocks)
     if match.equal:
         return TableComparison(True, _equal_codes(predicted, gold, match), match.pairing or (), match.same_sequence)
-    differences = find_differences(predicted, gold, policy, ordered=blocks is not None)
+    unified = match.unified or unify(predicted.rows, gold.rows, policy)
+    differences = find_differences(predicted, gold, unified, policy, ordered=blocks is not None)
     return TableComparison(match.equal, differences.codes, differences.pairing, False, differences)
 
 
@@ -158,9 +159,7 @@ def _shapes_fit(predicted: Table, gold: Table, policy: ComparisonPolicy) -> bool
     return not policy.column_names or predicted.columns == gold.columns
 
 
-def _match_raw(
-    predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None
-) -> Match | None:
+def _match_raw(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None) -> Match | None:
     """Compare the drivers' own tuples by position; `None` if that does not settle it."""
     if predicted.rows == gold.rows:
         return Match(True, _identity(gold))
@@ -178,9 +177,7 @@ def _match_raw(
     return Match(True, _identity(gold), same_sequence=False) if equal else None
 
 
-def _match_keys(
-    predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None
-) -> Match:
+def _match_keys(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None) -> Match:
     """Compare by keys: by position, then by name and value, then by value alone, as far as the policy allows."""
     unified = unify(predicted.rows, gold.rows, policy)
     blocks = blocks if policy.rows == "multiset" else None
@@ -193,8 +190,8 @@ def _match_keys(
     # Raw keys were compared by position before, unless storage classes count (then keys are never raw).
     if same_width and not unified.raw and agree(identity):
         return Match(True, identity, _same_sequence(unified, identity))
-    if policy.columns == "position":
-        return Match(False)
+    if policy.columns == "position" or not may_permute(unified, extra_columns=policy.extra_columns):
+        return Match(False, unified=unified)
     by_name = pair_by_name(predicted.columns, gold.columns)
     settled = same_width and len(by_name) == len(identity) and all(p == g for g, p in by_name.items())
     accept = agree if not unified.exact else (lambda pairing: True)  # noqa: ARG005
@@ -203,7 +200,7 @@ def _match_keys(
     if pairing is None and policy.columns == "any":
         pairing = search.find({})
     if pairing is None:
-        return Match(False)
+        return Match(False, unified=unified)
     return Match(True, pairing, _same_sequence(unified, pairing))
 
 

@@ -43,6 +43,8 @@ def printable(text: str) -> str:
         >>> printable("Z\\udcfcrs")
         'Z\\\\udcfcrs'
     """
+    if len(text) <= SHOWN_TEXT and text.isascii():
+        return text
     cut = text if len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "…"
     return cut.encode("utf-8", "backslashreplace").decode("utf-8")
 

@@ -27,7 +27,7 @@ class ComparisonPolicy:
         abs_tol: Absolute tolerance between numbers.
         ties: `accept` credits any answer that a tie cut by the gold's LIMIT allows; `exact` wants the gold's own rows.
         extra_columns: Whether the prediction may have columns that the gold lacks.
-        keep_distinct: Whether DISTINCT stays in the queries; `False` strips it from both, as the Spider test suite does.
+        keep_distinct: Whether DISTINCT stays in the queries; `False` strips it from both, as Spider's test suite does.
         types: `value` compares values across types, `storage` wants the same storage class too.
         column_names: Whether the names must agree as well.
         empty_width: Whether two empty results must have the same number of columns.
@@ -61,7 +61,7 @@ class ComparisonPolicy:
             _check_option(option, getattr(self, option), hint)
 
     @classmethod
-    def named(cls, name: str = "default", **options: Any) -> ComparisonPolicy:  # noqa: ANN401
+    def named(cls, name: str = "default", **options: Any) -> ComparisonPolicy:
         """Look a policy up by name and change single options of it.
 
         Args:
@@ -78,7 +78,7 @@ class ComparisonPolicy:
             raise ConfigurationError(f"Unknown policy {name!r}; {nearest(str(name), POLICIES)}")
         return POLICIES[name].with_options(**options)
 
-    def with_options(self, **options: Any) -> ComparisonPolicy:  # noqa: ANN401
+    def with_options(self, **options: Any) -> ComparisonPolicy:
         """Return this policy with single options changed and named.
 
         Raises:
@@ -105,12 +105,26 @@ def _check_option(option: str, value: object, hint: object) -> None:
             raise ConfigurationError(f"Expected `{option}` to be a finite number >= 0, but got {value!r}.")
 
 
-def resolve_policy(policy: str | ComparisonPolicy, options: dict[str, Any]) -> ComparisonPolicy:
+def resolve_policy(
+    policy: str | ComparisonPolicy, options: dict[str, Any], known: tuple[str, ...] = ()
+) -> ComparisonPolicy:
     """Turn a policy or its name, plus single options, into one policy.
+
+    Args:
+        policy: The policy or its name.
+        options: Options to set on top of it.
+        known: Further names that a mistyped option may have meant.
+
+    Returns:
+        The policy.
 
     Raises:
         ConfigurationError: The policy or an option does not exist, or a value is out of range.
     """
+    names = {field.name for field in fields(ComparisonPolicy)} - {"name"}
+    for option in options:
+        if option not in names:
+            raise ConfigurationError(f"Unknown option {option!r}; {nearest(option, {*names, *known})}")
     if isinstance(policy, ComparisonPolicy):
         return policy.with_options(**options)
     if not isinstance(policy, str):
@@ -123,16 +137,12 @@ POLICIES: dict[str, ComparisonPolicy] = {
     policy.name: policy
     for policy in (
         ComparisonPolicy(),
-        ComparisonPolicy(
-            name="bird", rows="set", columns="position", order="ignore", empty_width=False, **_EXACT
-        ),
+        ComparisonPolicy(name="bird", rows="set", columns="position", order="ignore", empty_width=False, **_EXACT),
         ComparisonPolicy(
             name="test_suite", columns="any", order="text", keep_distinct=False, empty_width=False, **_EXACT
         ),
         ComparisonPolicy(name="spider2", columns="any", extra_columns=True, order="ignore", rel_tol=0.0, abs_tol=0.01),
         ComparisonPolicy(name="superset", extra_columns=True),
-        ComparisonPolicy(
-            name="strict", columns="position", order="rows", types="storage", column_names=True, **_EXACT
-        ),
+        ComparisonPolicy(name="strict", columns="position", order="rows", types="storage", column_names=True, **_EXACT),
     )
 }

@@ -185,7 +185,11 @@ def _clusters(numbers: set[Any], policy: ComparisonPolicy) -> tuple[dict[Any, An
     equivalence = True
     start = 0
     for end in range(1, len(ordered) + 1):
-        if end < len(ordered) and _near(ordered[end - 1], ordered[end], policy) and close(ordered[end - 1], ordered[end], policy.rel_tol, policy.abs_tol):
+        if (
+            end < len(ordered)
+            and _near(ordered[end - 1], ordered[end], policy)
+            and close(ordered[end - 1], ordered[end], policy.rel_tol, policy.abs_tol)
+        ):
             continue
         members = ordered[start:end]
         if len(members) > 1:
@@ -195,7 +199,7 @@ def _clusters(numbers: set[Any], policy: ComparisonPolicy) -> tuple[dict[Any, An
     return cluster_of, equivalence
 
 
-def _near(a: Any, b: Any, policy: ComparisonPolicy) -> bool:  # noqa: ANN401
+def _near(a: Any, b: Any, policy: ComparisonPolicy) -> bool:
     """A quick look at two neighbours in ascending order: `False` if they are clearly apart."""
     if type(a) is int and type(b) is int and not policy.abs_tol:
         return False
@@ -209,10 +213,8 @@ def _all_close(members: list[Any], policy: ComparisonPolicy) -> bool:
     """Whether any two members of a sorted cluster are within the tolerance; `False` if that is too long to find out."""
     if len(members) > SMALL_CLUSTER:
         whole = sum(not is_inexact(member) for member in members)
-        return whole < 2 and close(members[0], members[-1], policy.rel_tol, policy.abs_tol)  # noqa: PLR2004
-    return all(
-        close(a, b, policy.rel_tol, policy.abs_tol) for i, a in enumerate(members) for b in members[i + 1 :]
-    )
+        return whole < 2 and close(members[0], members[-1], policy.rel_tol, policy.abs_tol)
+    return all(close(a, b, policy.rel_tol, policy.abs_tol) for i, a in enumerate(members) for b in members[i + 1 :])
 
 
 def match_within_tolerance(
@@ -256,8 +258,7 @@ def _match_group(predicted: list[Row], gold: list[Row], policy: ComparisonPolicy
     """Match the rows of one group: equal rows first, then an assignment over what is left."""
     keys_p = [tuple(map(key, row)) for row in predicted]
     keys_g = [tuple(map(key, row)) for row in gold]
-    rest_p, rest_g = leftovers(keys_p, keys_g)
-    if not rest_p:
+    if not leftovers(keys_p, keys_g)[0]:
         return True
     edges = _edges(predicted, gold, policy)
     return all(edges) and _has_perfect_matching(edges, len(gold))

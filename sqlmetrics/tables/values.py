@@ -38,7 +38,7 @@ def is_inexact(value: object) -> bool:
     return isinstance(value, float)
 
 
-def key(value: Any, number: Callable[[Any], Hashable] | None = None) -> Hashable:  # noqa: ANN401
+def key(value: Any, number: Callable[[Any], Hashable] | None = None) -> Hashable:
     """Map a cell to its canonical key.
 
     Args:
@@ -66,12 +66,12 @@ def key(value: Any, number: Callable[[Any], Hashable] | None = None) -> Hashable
     return _scalar_key(value)
 
 
-def is_nan(value: Any) -> bool:  # noqa: ANN401
+def is_nan(value: Any) -> bool:
     """Whether a number is not a number, quiet or signalling."""
-    return value.is_nan() if isinstance(value, Decimal) else value != value  # type: ignore[no-any-return]  # noqa: PLR0124
+    return value.is_nan() if isinstance(value, Decimal) else value != value
 
 
-def _container_key(value: Any, number: Callable[[Any], Hashable] | None) -> Hashable:  # noqa: ANN401
+def _container_key(value: Any, number: Callable[[Any], Hashable] | None) -> Hashable:
     """Map a list, a map or a set by its items."""
     if isinstance(value, list | tuple):
         return ("list", *(key(item, number) for item in value))
@@ -80,7 +80,7 @@ def _container_key(value: Any, number: Callable[[Any], Hashable] | None) -> Hash
     return ("set", frozenset(key(item, number) for item in value))
 
 
-def _scalar_key(value: Any) -> Hashable:  # noqa: ANN401
+def _scalar_key(value: Any) -> Hashable:
     """Map dates, times and the rarer types of drivers."""
     if isinstance(value, dt.datetime):
         return ("time", _utc(value))
@@ -98,9 +98,7 @@ def _scalar_key(value: Any) -> Hashable:  # noqa: ANN401
 def _utc(value: dt.datetime) -> dt.datetime:
     """Bring a time to UTC and drop its zone; a naive time counts as UTC."""
     offset = value.utcoffset()
-    naive = dt.datetime(
-        value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond
-    )
+    naive = dt.datetime(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
     if not offset:
         return naive
     try:
@@ -109,7 +107,7 @@ def _utc(value: dt.datetime) -> dt.datetime:
         return naive
 
 
-def close(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:  # noqa: ANN401
+def close(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:
     """Whether two cells are equal within the tolerances.
 
     Args:
@@ -136,7 +134,7 @@ def close(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:  # noqa: ANN4
     return False
 
 
-def _close_numbers(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:  # noqa: ANN401
+def _close_numbers(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:
     """Compare two numbers that are not exactly equal."""
     relative = rel_tol if is_inexact(a) or is_inexact(b) else 0.0
     if relative == 0.0 and abs_tol == 0.0:
@@ -149,7 +147,7 @@ def _close_numbers(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:  # n
         return abs(exact_a - exact_b) <= allowed
 
 
-def show(value: Any, limit: int = 60) -> str:  # noqa: ANN401
+def show(value: Any, limit: int = 60) -> str:
     """Write one cell for a person: bounded, printable, with bytes that are no text escaped.
 
     Examples:

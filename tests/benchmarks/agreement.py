@@ -1,6 +1,6 @@
 """Print how often our policies agree with the original evaluators' verdicts.
 
-`python -m tests.benchmarks.agreement SPIDER_DIR [BIRD_DIR]`: directories as `tests/benchmarks/published.py` describes them.
+`python -m tests.benchmarks.agreement SPIDER_DIR [BIRD_DIR]`: directories laid out as `published.py` describes.
 """
 
 from __future__ import annotations

@@ -103,5 +103,7 @@ def mechanism_counts(path: Path, spider: Path, bird: Path) -> tuple[Counter[str]
         if codes[pair["mechanism"]] in result.details.reason_codes:  # type: ignore[union-attr]
             named[pair["mechanism"]] += 1
         else:
-            unnamed.append(f"{pair['db_id']}: {pair['mechanism']}: {pair['gold_sql']} | {pair['pred_sql']} | {result!r}")
+            unnamed.append(
+                f"{pair['db_id']}: {pair['mechanism']}: {pair['gold_sql']} | {pair['pred_sql']} | {result!r}"
+            )
     return named, unnamed

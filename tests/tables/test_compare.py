@@ -28,7 +28,12 @@ CELLS: list[Any] = [
     *(None, 0, 1, 2, True, False, -0.0, 0.5, 1.0, 1.5, 2.0, math.nan, math.inf),
     *(Decimal(1), Decimal("0.5"), BIG, BIG + 1, float(BIG)),
     *("a", "A", "a ", "1", "", b"a", "\udcfc"),
-    *(dt.date(2024, 3, 5), dt.datetime(2024, 3, 5), dt.datetime(2024, 3, 5, tzinfo=dt.UTC), dt.datetime(2024, 3, 5, 10)),
+    *(
+        dt.date(2024, 3, 5),
+        dt.datetime(2024, 3, 5),
+        dt.datetime(2024, 3, 5, tzinfo=dt.UTC),
+        dt.datetime(2024, 3, 5, 10),
+    ),
 ]
 NESTED: list[Any] = [[1, 2], [1.0, 2], [2, 1], {"k": 1}, {"k": 2}, {"k": [None]}, None, 1, "x"]
 DENSE: list[Any] = [0, 0.5, 1, 1.5, 2, 2.5, Decimal("0.5"), 3]
@@ -53,7 +58,9 @@ def pairs(draw: st.DrawFn, pool: list[Any], extra_column: bool = False) -> tuple
         return table(draw, cells, wide, draw(st.integers(max(0, height - 1), height))), gold
     order = draw(st.permutations(range(width)))
     rows = [[row[p] for p in order] for row in draw(st.permutations(gold.rows))]
-    columns = [gold.columns[p] for p in order] if draw(st.booleans()) else draw(st.permutations(["x", "y", "b"]))[:width]
+    columns: list[str] = draw(st.permutations(["x", "y", "b"]))[:width]
+    if draw(st.booleans()):
+        columns = [gold.columns[p] for p in order]
     if rows and draw(st.booleans()):
         rows[draw(st.integers(0, height - 1))][draw(st.integers(0, width - 1))] = draw(cells)
     if extra_column and draw(st.booleans()):
@@ -88,7 +95,9 @@ def test_nested_cells_agree_with_brute_force(pair: tuple[Table, Table]) -> None:
 @pytest.mark.parametrize("abs_tol", [0.5, 1.0])
 @LAWS
 @given(pair=pairs(DENSE))
-def test_dense_values_agree_with_brute_force(rows: Any, columns: Any, abs_tol: float, pair: tuple[Table, Table]) -> None:
+def test_dense_values_agree_with_brute_force(
+    rows: Any, columns: Any, abs_tol: float, pair: tuple[Table, Table]
+) -> None:
     policy = ComparisonPolicy(rows=rows, columns=columns, abs_tol=abs_tol)
     assert match_tables(*pair, policy).equal == is_equal(*pair, policy)
 
@@ -175,16 +184,23 @@ def one_column(*cells: Any) -> Table:
         pytest.param(Table(["z"], [(2,)]), Table(["n"], [(1,)]), False, id="F01-values-decide"),
         pytest.param(Table(["z"], [(1,)]), Table(["n"], [(1,)]), True, id="F01-headings-do-not"),
         pytest.param(
-            Table(AB, [("kea", 375), ("lori", 100)]), Table(AB, [("kea", 100), ("lori", 375)]), False, id="F02-association"
+            Table(AB, [("kea", 375), ("lori", 100)]),
+            Table(AB, [("kea", 100), ("lori", 375)]),
+            False,
+            id="F02-association",
         ),
         pytest.param(Table(["b", "a"], [(1, "u")]), Table(AB, [("u", 1)]), True, id="F03-by-name"),
         pytest.param(Table(["id", "b"], [(1, "u")]), Table(["b"], [("u",)]), False, id="F04-extra-column"),
-        pytest.param(Table(["n", "n"], [("Bo", "Kim")]), Table(["n", "n"], [("Ada", "Kim")]), False, id="F25-same-names"),
+        pytest.param(
+            Table(["n", "n"], [("Bo", "Kim")]), Table(["n", "n"], [("Ada", "Kim")]), False, id="F25-same-names"
+        ),
         pytest.param(Table(["n", "n"], [(1, 2)]), Table(["n", "n"], [(2, 1)]), False, id="same-names-keep-their-order"),
         pytest.param(Table(["b", "a"], [(1, 2)]), Table(AB, [(1, 2)]), True, id="position-before-name"),
         pytest.param(Table(AB, [(1, 2)]), Table(AB, [(2, 1)]), False, id="names-forbid-swap"),
         pytest.param(Table(["c", "d"], [(1, 2)]), Table(AB, [(2, 1)]), True, id="unknown-names-pair-by-value"),
-        pytest.param(Table(["a", "d", "c"], [(9, 1, 2)]), Table(["a", "b", "e"], [(9, 2, 1)]), True, id="rest-by-value"),
+        pytest.param(
+            Table(["a", "d", "c"], [(9, 1, 2)]), Table(["a", "b", "e"], [(9, 2, 1)]), True, id="rest-by-value"
+        ),
         pytest.param(Table(['T1."Name"', "n"], [(1, 2)]), Table(["N", "name"], [(2, 1)]), True, id="qualified-name"),
         pytest.param(one_column("a", "a", "b"), one_column("a", "b"), False, id="F23-duplicates-count"),
         pytest.param(one_column(None, 5), one_column(0, 5), False, id="F16-null-is-not-zero"),
@@ -230,7 +246,9 @@ def test_default_policy(predicted: Table, gold: Table, equal: bool) -> None:
         pytest.param("bird", Table(AB, []), Table(["a"], []), True, id="bird-empty-of-any-width"),
         pytest.param("test_suite", one_column("a", "a"), one_column("a"), False, id="test-suite-multiset"),
         pytest.param("test_suite", Table(AB, [(1, 2)]), Table(AB, [(2, 1)]), True, id="test-suite-any-permutation"),
-        pytest.param("test_suite", Table(AB, [(1, 2), (1, 1)]), Table(AB, [(2, 1), (2, 1)]), False, id="test-suite-one"),
+        pytest.param(
+            "test_suite", Table(AB, [(1, 2), (1, 1)]), Table(AB, [(2, 1), (2, 1)]), False, id="test-suite-one"
+        ),
         pytest.param("test_suite", Table(AB, []), Table(["a"], []), True, id="test-suite-empty-of-any-width"),
         pytest.param("spider2", Table(["i", "x"], [(1, 2.004)]), Table(["v"], [(2.0,)]), True, id="spider2-contained"),
         pytest.param("spider2", one_column(2.02), one_column(2.0), False, id="spider2-tolerance"),
@@ -357,7 +375,9 @@ def test_the_pairing_of_empty_results_names_columns_that_exist() -> None:
     ("predicted", "gold", "codes"),
     [
         pytest.param(Table(["a"], []), Table(["a"], []), (ReasonCode.BOTH_EMPTY,), id="both-empty"),
-        pytest.param(Table(["b", "a"], [(1, "u")]), Table(AB, [("u", 1)]), (ReasonCode.COLUMN_ORDER,), id="column-order"),
+        pytest.param(
+            Table(["b", "a"], [(1, "u")]), Table(AB, [("u", 1)]), (ReasonCode.COLUMN_ORDER,), id="column-order"
+        ),
         pytest.param(Table(AB, [(1, 2)]), Table(["b"], [(2,)]), (ReasonCode.EXTRA_COLUMNS,), id="extra-columns"),
         pytest.param(Table(AB, [(1, 2)]), Table(AB, [(1, 2)]), (), id="plain"),
     ],
@@ -400,7 +420,9 @@ def test_explaining_a_parity_table_ends_quickly() -> None:
 def test_dense_floats_of_many_rows_are_quick() -> None:
     values = [i * 0.004 for i in range(5_000)]
     started = time.perf_counter()
-    equal = match_tables(one_column(*(v + 0.009 for v in reversed(values))), one_column(*values), POLICIES["spider2"]).equal
+    equal = match_tables(
+        one_column(*(v + 0.009 for v in reversed(values))), one_column(*values), POLICIES["spider2"]
+    ).equal
     assert equal
     assert time.perf_counter() - started < 10
 

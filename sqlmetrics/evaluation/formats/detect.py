@@ -130,12 +130,14 @@ def join_predictions(
         raise FormatError(f"{source}: the id {doubled!r} occurs more than once.")
     if by_line and len(predictions) != len(samples):
         raise FormatError(
-            f"{source}: {len(predictions)} prediction lines against {len(samples)} golds; lines are paired by place, so "
-            "the counts must agree. Write each query on one line, or use a format with ids."
+            f"{source}: {len(predictions)} prediction lines against {len(samples)} golds; lines are paired by place, "
+            "so the counts must agree. Write each query on one line, or use a format with ids."
         )
     known = {sample.id for sample in samples}
     if not known & by_id.keys():
-        raise FormatError(f"{source}: no prediction has an id of the data set (first ids: {_first(by_id)} and {_first(known)}).")
+        raise FormatError(
+            f"{source}: no prediction has an id of the data set (first ids: {_first(by_id)} and {_first(known)})."
+        )
     notes = []
     surplus = [identifier for identifier in by_id if identifier not in known]
     if surplus:
@@ -150,7 +152,9 @@ def join_predictions(
             continue
         sample.response = None if is_unanswered(prediction.response) else prediction.response
         if prediction.db_id and sample.db_id and prediction.db_id != sample.db_id:
-            notes.append(f"id {sample.id}: the prediction names database {prediction.db_id!r}, the gold {sample.db_id!r}")
+            notes.append(
+                f"id {sample.id}: the prediction names database {prediction.db_id!r}, the gold {sample.db_id!r}"
+            )
         sample.db_id = sample.db_id or prediction.db_id
     return samples, notes
 
@@ -158,4 +162,4 @@ def join_predictions(
 def _first(ids: object) -> str:
     """The first few ids, for a message."""
     listed = [str(identifier) for identifier in ids]  # type: ignore[attr-defined]
-    return ", ".join(listed[:5]) + (", …" if len(listed) > 5 else "")  # noqa: PLR2004 - a handful
+    return ", ".join(listed[:5]) + (", …" if len(listed) > 5 else "")

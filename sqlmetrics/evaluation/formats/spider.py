@@ -28,7 +28,7 @@ def read_spider_gold(path: str | os.PathLike[str]) -> list[Sample]:
     Raises:
         FormatError: A line cannot be split; the message names file and line.
     """
-    samples = []
+    samples: list[Sample] = []
     for number, line in numbered_lines(path):
         sql, db_id = _split_gold(line.strip())
         if not sql or not _DB_ID.fullmatch(db_id):
@@ -55,7 +55,7 @@ def read_spider_predictions(path: str | os.PathLike[str]) -> list[Prediction]:
     Returns:
         One prediction a line, with its place among the lines as id, from 0.
     """
-    predictions = []
+    predictions: list[Prediction] = []
     for _, line in numbered_lines(path):
         sql, tab, db_id = line.strip().rpartition("\t")
         if not tab or not _DB_ID.fullmatch(db_id.strip()):
