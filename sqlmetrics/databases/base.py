@@ -106,6 +106,9 @@ class Database(ABC):
     dialect: str
     """The SQL dialect's name, as sqlglot spells it."""
 
+    folds_case: ClassVar[bool] = False
+    """Whether names never depend on letter case, so that such texts are the same query."""
+
     in_process: ClassVar[bool] = False
     """Whether the engine computes in this process, so that many threads do not make short queries faster."""
 

@@ -122,6 +122,7 @@ class SQLiteDatabase(Database):
     """
 
     dialect = "sqlite"
+    folds_case = True
     in_process = True
 
     def __init__(self, target: str, limits: QueryLimits | None = None) -> None:

@@ -14,7 +14,7 @@ from sqlmetrics.errors import (
     QueryTimeoutError,
     ResultTooLargeError,
 )
-from sqlmetrics.metrics.queries import DatabaseSource, QuerySession, as_database_source, as_table, find_database
+from sqlmetrics.metrics.queries import KEPT_ROWS, DatabaseSource, QuerySession, as_database_source, as_table, find_database
 from sqlmetrics.results import Status
 from sqlmetrics.tables.table import Table
 
@@ -59,6 +59,7 @@ class AnswerReader:
         database: The metric's own database, unless the item brings one.
         session: Remembers outcomes of queries.
         cancellation: Lets the caller stop queries.
+        exact_text: Whether the spelling of column names matters; see `QuerySession.run`.
     """
 
     def __init__(
@@ -67,8 +68,11 @@ class AnswerReader:
         database: DatabaseSource,
         session: QuerySession,
         cancellation: Cancellation | None,
+        *,
+        exact_text: bool = False,
     ) -> None:
         """Keep where to look."""
+        self._exact_text = exact_text
         self._row = row
         self._source = database
         self._found: Database | None = None
@@ -88,12 +92,13 @@ class AnswerReader:
             self._found = find_database(source, self._row.get("db_id"))
         return self._found
 
-    def read(self, value: Any, *, timeout_s: float | None = None) -> Answer:
+    def read(self, value: Any, *, timeout_s: float | None = None, keep_rows: int = KEPT_ROWS) -> Answer:
         """Turn what was passed for a side into an answer.
 
         Args:
             value: SQL text, a `Table`, a DataFrame, or something wrong.
             timeout_s: A deadline instead of the database's own.
+            keep_rows: A result of more rows is not remembered.
 
         Returns:
             The answer.
@@ -102,7 +107,14 @@ class AnswerReader:
             ConfigurationError: There is no database to run the query on, or it cannot be opened.
         """
         if isinstance(value, str):
-            outcome = self.session.run(self.database, value, timeout_s=timeout_s, cancellation=self.cancellation)
+            outcome = self.session.run(
+                self.database,
+                value,
+                timeout_s=timeout_s,
+                cancellation=self.cancellation,
+                keep_rows=keep_rows,
+                exact_text=self._exact_text,
+            )
             result = outcome.result
             if result is None:
                 return Answer(sql=value, error=outcome.error)

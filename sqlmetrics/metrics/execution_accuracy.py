@@ -24,6 +24,9 @@ from sqlmetrics.tables.table import Table
 
 __all__ = ["ExecutionAccuracy", "ExecutionAccuracyDetails"]
 
+KEPT_PREDICTED_ROWS = 16
+"""Predictions seldom come back under another gold: only small results are worth their memory."""
+
 PUBLISHED = ("bird", "test_suite")
 """Policies whose verdict is given beside ours, since that is how people find out why their number differs."""
 
@@ -172,7 +175,8 @@ class ExecutionAccuracy(BlockingMetric):
         Raises:
             ConfigurationError: No database, or an unknown `db_id`.
         """
-        reader = AnswerReader(row, self.database, session, cancellation)
+        names_count = self.policy.column_names
+        reader = AnswerReader(row, self.database, session, cancellation, exact_text=names_count)
         golds = row.get("reference")
         golds = golds if isinstance(golds, list | tuple) else [golds]
         results = []
@@ -189,7 +193,7 @@ class ExecutionAccuracy(BlockingMetric):
         gold = reader.read(_stripped(reference, reader, strip=strip), timeout_s=self.gold_timeout_s)
         if isinstance(response, str) and self.extract_sql:
             response = extract_sql(response)
-        predicted = reader.read(_stripped(response, reader, strip=strip))
+        predicted = reader.read(_stripped(response, reader, strip=strip), keep_rows=KEPT_PREDICTED_ROWS)
         fault = gold_fault(gold, _database_of(gold, reader)) or prediction_fault(
             predicted, _database_of(predicted, reader)
         )
@@ -389,7 +393,7 @@ class _PairJudge:
         if "distinct" not in sql.lower():
             return table
         reader = self._reader
-        answer = reader.read(strip_distinct(sql, reader.database.dialect))
+        answer = reader.read(strip_distinct(sql, reader.database.dialect), keep_rows=KEPT_PREDICTED_ROWS)
         return None if answer.truncated else answer.table
 
 

@@ -13,6 +13,7 @@ from sqlmetrics.databases.connect import connect
 from sqlmetrics.databases.deadline import Cancellation
 from sqlmetrics.errors import ConfigurationError, DatabaseError
 from sqlmetrics.results import MetricResult
+from sqlmetrics.sql.statements import folded
 from sqlmetrics.tables.table import Table
 
 __all__ = ["DatabaseSource", "Outcome", "QuerySession", "as_database_source", "as_table", "find_database"]
@@ -20,6 +21,7 @@ __all__ = ["DatabaseSource", "Outcome", "QuerySession", "as_database_source", "a
 DatabaseSource = Database | DatabaseCatalog | None
 KEPT_CELLS = 2_000_000
 KEPT_RESULTS = 20_000
+KEPT_ROWS = 20_000
 _Key = tuple[int, str, float | None]
 
 
@@ -52,7 +54,14 @@ class QuerySession:
         self._results: dict[tuple[Any, ...], tuple[Any, MetricResult]] = {}
 
     def run(
-        self, database: Database, sql: str, *, timeout_s: float | None = None, cancellation: Cancellation | None = None
+        self,
+        database: Database,
+        sql: str,
+        *,
+        timeout_s: float | None = None,
+        cancellation: Cancellation | None = None,
+        keep_rows: int = KEPT_ROWS,
+        exact_text: bool = False,
     ) -> Outcome:
         """Run a query, or return what it gave before.
 
@@ -61,6 +70,9 @@ class QuerySession:
             sql: The query.
             timeout_s: A deadline instead of the database's own.
             cancellation: Lets the caller stop it.
+            keep_rows: A result of more rows is not remembered.
+            exact_text: Whether two texts count as two queries even if they differ only in letter case and white
+                space outside quotes, where the engine does not care; the spelling of result columns may differ then.
 
         Returns:
             Its result, or the error that it ended with.
@@ -68,7 +80,7 @@ class QuerySession:
         Raises:
             ConfigurationError: The database cannot be opened.
         """
-        key = (id(database), sql, timeout_s)
+        key = (id(database), folded(sql) if database.folds_case and not exact_text else sql, timeout_s)
         while True:
             with self._lock:
                 outcome = self._outcomes.get(key)
@@ -85,7 +97,8 @@ class QuerySession:
             outcome = _run(database, sql, timeout_s, cancellation)
             with self._lock:
                 self._databases[key[0]] = database  # keeps the id from being used again
-                self._remember(key, outcome)
+                if outcome.result is None or len(outcome.result.table.rows) <= keep_rows:
+                    self._remember(key, outcome)
         finally:
             with self._lock:
                 del self._running[key]

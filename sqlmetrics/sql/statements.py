@@ -12,11 +12,12 @@ from functools import lru_cache
 from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import TokenError
 
-__all__ = ["first_word_rejection", "query_rejection", "strip_distinct", "tokens"]
+__all__ = ["first_word_rejection", "folded", "query_rejection", "strip_distinct", "tokens"]
 
 _LEADING = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?![!M])(?:[^*]|\*(?!/))*\*/|;)*"
 _FIRST_WORD = re.compile(_LEADING + r"[\s(]*([A-Za-z_]+)?")
-_NOTHING = re.compile(_LEADING + r"(?:/\*.*)?\Z", re.DOTALL)
+_QUOTED = re.compile(r"('[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\])")
+_LOOSE = re.compile(r"\s*([(),])\s*")
 
 NOT_QUERIES = frozenset(
     """
@@ -52,14 +53,29 @@ def first_word_rejection(sql: str) -> str | None:
     return f"{word} is not a query; only one read-only query is run." if word in NOT_QUERIES else None
 
 
-def holds_no_statement(sql: str) -> bool:
-    """Whether a text is empty but for white space, comments and semicolons.
+@lru_cache(maxsize=16_384)
+def folded(sql: str) -> str:
+    """Drop what makes no difference between two texts of one query: letter case and white space outside quotes.
+
+    Args:
+        sql: A query in a dialect whose names do not depend on letter case.
+
+    Returns:
+        A key: equal keys mean the same query. A text with comments or letters beyond ASCII is its own key.
 
     Examples:
-        >>> holds_no_statement(" -- nothing"), holds_no_statement("SELECT 1")
-        (True, False)
+        >>> folded("SELECT Count( * )  FROM t;") == folded("select count(*) from T")
+        True
+        >>> folded("SELECT 'A'") == folded("SELECT 'a'")
+        False
     """
-    return bool(_NOTHING.match(sql))
+    if not sql.isascii() or "--" in sql or "/*" in sql:
+        return sql
+    parts = _QUOTED.split(sql)
+    for i in range(0, len(parts), 2):
+        spaced = f" {' '.join(parts[i].lower().split())} " if parts[i].strip() else " " * bool(parts[i])
+        parts[i] = _LOOSE.sub(r"\1", spaced)
+    return "\0".join(parts).strip(" ;")
 
 
 @lru_cache(maxsize=32)

@@ -61,7 +61,7 @@ def pairs(draw: st.DrawFn, pool: list[Any], extra_column: bool = False) -> tuple
     columns: list[str] = draw(st.permutations(["x", "y", "b"]))[:width]
     if draw(st.booleans()):
         columns = [gold.columns[p] for p in order]
-    if rows and draw(st.booleans()):
+    if draw(st.booleans()) and gold.rows:
         rows[draw(st.integers(0, height - 1))][draw(st.integers(0, width - 1))] = draw(cells)
     if extra_column and draw(st.booleans()):
         rows, columns = [[draw(cells), *row] for row in rows], ["more", *columns]
