@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sqlmetrics.errors import ConfigurationError, SQLMetricsError
+from sqlmetrics.errors import ConfigurationError, SQLMetricsError, nearest
 from sqlmetrics.registry import find_metric, metric_names
 
 __all__ = ["app", "main"]
@@ -32,12 +32,24 @@ Database = Annotated[
     str | None,
     typer.Option("--database", "-d", help="Path or URL of a database; with `{db_id}` in it, one a `db_id`."),
 ]
-Policy = Annotated[str, typer.Option(help="default, bird, test_suite, spider2, superset or strict.")]
+POLICY_NAMES = "default, bird, test_suite, spider2, superset or strict"
+Policy = Annotated[str, typer.Option(help=f"{POLICY_NAMES}.")]
+Policies = Annotated[list[str] | None, typer.Option("--policy", help=f"{POLICY_NAMES}; may be repeated.")]
 Options = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="A policy option such as `abs_tol=0.01`; may be repeated.")
 ]
 Timeout = Annotated[float, typer.Option("--timeout", help="Seconds that one query may run.")]
 MaxRows = Annotated[int, typer.Option(help="Rows that are fetched at most.")]
+GoldTimeout = Annotated[float | None, typer.Option(help="Seconds for gold queries, if they should get more.")]
+Isolation = Annotated[
+    str, typer.Option(help="`thread`, or `process`: a child process with a memory limit and a hard kill.")
+]
+AllowSuperuser = Annotated[
+    bool, typer.Option("--allow-superuser", help="Accept a server role that could read files or run programs.")
+]
+FailUnder = Annotated[
+    float | None, typer.Option(min=0.0, max=1.0, help="End with status 1 if a mean over judged items is lower.")
+]
 
 
 def _reports_errors(command: Callable[..., int | None]) -> Callable[..., None]:
@@ -56,29 +68,31 @@ def _reports_errors(command: Callable[..., int | None]) -> Callable[..., None]:
 
 
 def _parsed_options(pairs: list[str] | None) -> dict[str, Any]:
-    """Read `name=value` pairs; a value that is JSON (a number, true) is taken as such."""
+    """Read `name=value` pairs of policy options; a value that is JSON (a number, true) is taken as such."""
+    from sqlmetrics.tables.policy import policy_options
+
     options: dict[str, Any] = {}
     for pair in pairs or []:
-        name, equals, text = pair.partition("=")
+        name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
             raise ConfigurationError(f"Expected --option name=value, but got {pair!r}.")
+        if name not in policy_options():
+            raise ConfigurationError(f"Unknown policy option {name!r}; {nearest(name, policy_options())}")
         try:
-            options[name.strip()] = json.loads(text)
+            options[name] = json.loads(text)
         except ValueError:
-            options[name.strip()] = text
+            options[name] = text
     return options
 
 
-def _source(database: str | None, timeout_s: float, max_rows: int) -> Any:
+def _source(database: str | None, **options: Any) -> Any:
     """A database, a catalog, or nothing."""
     from sqlmetrics.databases.catalog import DatabaseCatalog
     from sqlmetrics.databases.connect import connect
 
     if database is None:
         return None
-    if "{db_id}" in database:
-        return DatabaseCatalog(database, timeout_s=timeout_s, max_rows=max_rows)
-    return connect(database, timeout_s=timeout_s, max_rows=max_rows)
+    return DatabaseCatalog(database, **options) if "{db_id}" in database else connect(database, **options)
 
 
 def _text_or_file(value: str) -> str:
@@ -101,17 +115,22 @@ def score(
     policy: Policy = "default",
     option: Options = None,
     timeout: Timeout = 30.0,
+    gold_timeout: GoldTimeout = None,
     max_rows: MaxRows = 100_000,
+    isolation: Isolation = "thread",
+    allow_superuser: AllowSuperuser = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")] = False,
-    fail_under: Annotated[float | None, typer.Option(help="End with status 1 if the value is lower.")] = None,
+    fail_under: FailUnder = None,
 ) -> int:
     """Score one prediction against its gold by execution accuracy."""
     from sqlmetrics.databases.deadline import Cancellation
+    from sqlmetrics.evaluation.terminal import visible
     from sqlmetrics.metrics.execution_accuracy import ExecutionAccuracy
     from sqlmetrics.metrics.queries import QuerySession
 
-    source = _source(database, timeout, max_rows)
-    metric = ExecutionAccuracy(source, policy, **_parsed_options(option))
+    limits = {"timeout_s": timeout, "max_rows": max_rows, "isolation": isolation, "allow_superuser": allow_superuser}
+    source = _source(database, **limits)
+    metric = ExecutionAccuracy(source, policy, gold_timeout_s=gold_timeout, **_parsed_options(option))
     row = {"response": _text_or_file(prediction), "reference": _text_or_file(gold)}
     result = metric.judge(row, QuerySession(), Cancellation())
     if as_json:
@@ -120,7 +139,7 @@ def score(
         value = "not judged" if result.value is None else f"{result.value:g}"
         colour = typer.colors.YELLOW if result.value is None else typer.colors.GREEN if result else typer.colors.RED
         typer.secho(f"execution_accuracy  {value}  ({result.status.value})", fg=colour, bold=True)
-        typer.echo(result.reason)
+        typer.echo(visible(result.reason))
     if result.value is None:
         return NOT_JUDGED
     return GATE_NOT_MET if fail_under is not None and result.value < fail_under else 0
@@ -140,17 +159,18 @@ def evaluate(
     metric: Annotated[
         list[str] | None, typer.Option("--metric", "-m", help="A metric's name; may be repeated.")
     ] = None,
-    policy: Policy = "default",
+    policy: Policies = None,
     option: Options = None,
     by: Annotated[list[str] | None, typer.Option(help="A key to break the summary down by; may be repeated.")] = None,
     id_key: Annotated[str | None, typer.Option(help="Which key of the golds is the predictions' id.")] = None,
     output: Annotated[Path | None, typer.Option(help="Directory for results.jsonl, results.csv, summary.json.")] = None,
-    fail_under: Annotated[
-        float | None, typer.Option(help="End with status 1 if a mean over judged items is lower.")
-    ] = None,
+    fail_under: FailUnder = None,
     timeout: Timeout = 30.0,
+    gold_timeout: GoldTimeout = None,
     max_rows: MaxRows = 100_000,
-    concurrency: Annotated[int | None, typer.Option(help="How many items are at work at once.")] = None,
+    isolation: Isolation = "thread",
+    allow_superuser: AllowSuperuser = False,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="How many items are at work at once.")] = None,
     progress: Annotated[bool, typer.Option(help="Show a progress bar on a terminal.")] = True,
 ) -> int:
     """Score a file of predictions against a file of golds."""
@@ -160,13 +180,16 @@ def evaluate(
     from sqlmetrics.evaluation.terminal import summary_table
 
     samples, notes = _load(data, predictions, id_key)
-    source = _source(database, timeout, max_rows)
+    limits = {"timeout_s": timeout, "max_rows": max_rows, "isolation": isolation, "allow_superuser": allow_superuser}
+    source = _source(database, **limits)
     build: list[Callable[..., Any]] = [find_metric(name) for name in metric or ["execution_accuracy"]]
-    metrics = [metric_class(source, policy, **_parsed_options(option)) for metric_class in build]
+    options = {"gold_timeout_s": gold_timeout, **_parsed_options(option)}
+    policies = policy or ["default"]
+    metrics = [metric_class(source, name, **options) for metric_class in build for name in policies]
     report = run(samples, metrics, by=by or (), concurrency=concurrency, progress=progress)
     for note in (*notes, *report.notes):
         typer.echo(f"Note: {note}", err=True)
-    Console().print(summary_table(report, title=f"{data.name}, policy {policy}"))
+    Console().print(summary_table(report, title=f"{data.name}, policy {', '.join(policies)}"))
     if output is not None:
         typer.echo(f"Results are in {report.save(output)}.", err=True)
     return _gate(report, fail_under)
@@ -191,7 +214,7 @@ def _gate(report: Any, fail_under: float | None) -> int:
         return GATE_NOT_MET
     unjudged = sum(row.item_count - row.judged_count for row in rows)
     if unjudged:
-        typer.echo(f"{unjudged} items could not be judged; see the statuses.", err=True)
+        typer.echo(f"Not judged: {unjudged}; see the statuses.", err=True)
         return NOT_JUDGED
     return 0
 

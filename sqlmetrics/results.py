@@ -54,6 +54,7 @@ class ReasonCode(StrEnum):
     BOTH_EMPTY = "both_empty"
     GOLD_EMPTY = "gold_empty"
     PREDICTION_EMPTY = "prediction_empty"
+    TIE_ACCEPTED = "tie_accepted"
     DISTINCT_STRIPPED = "distinct_stripped"
 
 

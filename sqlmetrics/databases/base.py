@@ -39,7 +39,7 @@ class QueryLimits:
     timeout_s: float = 30.0
     max_rows: int = 100_000
     max_bytes: int = 256 * MIB
-    max_cell_bytes: int = 10_000_000
+    max_cell_bytes: int = 1_000_000
 
     def __post_init__(self) -> None:
         """Check every limit."""
@@ -196,7 +196,9 @@ class Database(ABC):
         return f"{type(self).__name__}({self.label!r})"
 
 
-def collect_rows(fetch: Callable[[int], Sequence[Row]], limits: QueryLimits) -> tuple[list[Row], bool]:
+def collect_rows(
+    fetch: Callable[[int], Sequence[Row]], limits: QueryLimits, longest_row: int | None = None
+) -> tuple[list[Row], bool]:
     """Fetch rows until there are no more or a cap is hit.
 
     Few rows are asked for at a time where rows are wide, so that one request cannot exhaust the memory.
@@ -204,23 +206,28 @@ def collect_rows(fetch: Callable[[int], Sequence[Row]], limits: QueryLimits) -> 
     Args:
         fetch: Returns so many further rows, fewer only at the end.
         limits: The caps on rows and bytes.
+        longest_row: Bytes that no row can exceed, if that is known; never more rows are asked for at once than fit
+            into the cap, however narrow they were so far.
 
     Returns:
         The rows, and whether there are more than the caps allow.
     """
     rows: list[Row] = []
-    size, step = 0, FIRST_STEP
+    at_once = LONGEST_STEP if longest_row is None else max(1, min(LONGEST_STEP, limits.max_bytes // longest_row))
+    size, step = 0, min(FIRST_STEP, at_once)
     while True:
         asked = min(step, limits.max_rows + 1 - len(rows))
         chunk = fetch(asked)
         rows += chunk
+        if len(chunk) < asked and longest_row and size + len(chunk) * longest_row <= limits.max_bytes:
+            return rows, False  # the end, and within the cap without counting
         chunk_bytes = _byte_count(chunk)
         size += chunk_bytes
         if len(rows) > limits.max_rows or size > limits.max_bytes:
             return rows[: limits.max_rows], True
         if len(chunk) < asked:
             return rows, False
-        step = min(max(1, STEP_BYTES * len(chunk) // max(chunk_bytes, 1)), LONGEST_STEP)
+        step = min(max(1, STEP_BYTES * len(chunk) // max(chunk_bytes, 1)), at_once)
 
 
 def _byte_count(rows: Sequence[Row]) -> int:

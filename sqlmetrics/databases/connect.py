@@ -37,7 +37,7 @@ def connect(
     timeout_s: float = 30.0,
     max_rows: int = 100_000,
     max_bytes: int = 256 * MIB,
-    max_cell_bytes: int = 10_000_000,
+    max_cell_bytes: int = 1_000_000,
     isolation: Literal["thread", "process"] = "thread",
     allow_superuser: bool = False,
     **unknown: Any,

@@ -71,6 +71,9 @@ DATABASE_FAULTS = frozenset(
 )
 PRIMARY_CODE = 0xFF
 STATE_GOOD_FOR_S = 0.002
+SHORTEST_LIMIT = 10_000
+STAR = re.compile(r"(?<!\()\*(?!\))")
+FEW_COLUMNS = 20
 PRINTF_TOO_LONG = "string or blob too big"
 PRINTF_MARK = re.compile(r"%([-+ #!,l.*0-9]*)")
 LEADING_NUMBER = re.compile(r"\s*[+-]?(\d+)")
@@ -211,8 +214,10 @@ class SQLiteDatabase(Database):
         try:
             found = os.stat(self.target)  # noqa: PTH116 - called for every query
         except OSError as error:
+            hint = "an in-memory database cannot be shared; write it to a file" if ":memory:" in self.target else ""
             raise ConfigurationError(
-                f"There is no SQLite file at {self.target!r} ({error.strerror}); check the path. Nothing was created."
+                f"There is no SQLite file at {self.target!r} ({error.strerror}); {hint or 'check the path'}. "
+                "Nothing was created."
             ) from error
         has_wal = os.access(self.target + "-wal", os.F_OK)
         self._state = _FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, has_wal)
@@ -275,7 +280,6 @@ def _harden(connection: _Connection, limits: QueryLimits) -> None:
     for category, limit in LENGTH_LIMITS.items():
         connection.setlimit(category, limit)
     longest = min(limits.max_cell_bytes, limits.max_bytes)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
     connection.private = sqlite3.connect(":memory:", check_same_thread=False)
     connection.private.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
     guarded_printf = _guarded_printf(connection.private, longest)
@@ -354,15 +358,40 @@ def _decode(data: bytes) -> str:
 
 def _fetch(connection: sqlite3.Connection, sql: str, limits: QueryLimits, started: float) -> QueryResult | None:
     """Execute and fetch within the caps; `None` if the text held no statement that returns rows."""
+    longest = longest_value(sql, limits)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
     cursor = connection.execute(sql)
     try:
         if cursor.description is None:
             return None
-        rows, truncated = collect_rows(cursor.fetchmany, limits)
         columns = tuple([column[0] for column in cursor.description])
+        rows, truncated = collect_rows(cursor.fetchmany, limits, longest * len(columns))
     finally:
         cursor.close()
     return QueryResult(Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated)
+
+
+def longest_value(sql: str, limits: QueryLimits) -> int:
+    """How many bytes one text or blob may have in this query.
+
+    A row of as many columns as the text can name fits into half of `max_bytes` (SQLite and Python hold it once), and
+    a search of one such value in another, which SQLite does not interrupt, ends within a second.
+
+    Examples:
+        >>> limits = QueryLimits()
+        >>> longest_value("SELECT a, b FROM t", limits), longest_value("SELECT instr(a, b) FROM t", limits)
+        (1000000, 250000)
+    """
+    longest = min(limits.max_cell_bytes, limits.max_bytes)
+    columns = sql.count(",") + 1
+    if columns > FEW_COLUMNS and STAR.search(sql):  # every star may stand for as many columns as a subquery names
+        columns = (columns // 2 + 1) ** 2
+    columns = min(columns, LENGTH_LIMITS[sqlite3.SQLITE_LIMIT_COLUMN])
+    longest = min(longest, max(SHORTEST_LIMIT, limits.max_bytes // 2 // columns))
+    lowered = sql.lower()
+    if "instr" in lowered or "replace" in lowered:
+        return min(longest, max(SHORTEST_LIMIT, limits.max_cell_bytes // 4))
+    return longest
 
 
 def _translated(error: Exception, deadline: Deadline) -> DatabaseError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,11 +83,9 @@ class EvaluationReport:
         rows = []
         for metric, results in self.results.items():
             for sample, result in zip(self.samples, results, strict=True):
-                row = {**result.model_dump(mode="json"), "id": sample.id, "db_id": sample.db_id, "metric": metric}
-                for name in ("response", "reference", "user_input"):
-                    row[name] = _plain(getattr(sample, name))
-                row["metadata"] = _plain(sample.metadata)
-                rows.append(row)
+                row = {"id": sample.id, "db_id": sample.db_id, "metric": metric, **result.model_dump()}
+                row |= {name: getattr(sample, name) for name in ("response", "reference", "user_input", "metadata")}
+                rows.append(plain(row))
         return rows
 
     def to_pandas(self) -> pd.DataFrame:
@@ -94,15 +93,17 @@ class EvaluationReport:
 
         Returns:
             A DataFrame with the columns `id`, `db_id`, `metric`, `value`, `status`, `reason`, the item's texts and its
-            metadata. An item that could not be judged has the value `None`.
+            metadata (a key that is also one of these names becomes `metadata.KEY`). An item that could not be
+            judged has the value `None`.
         """
         import pandas as pd
 
-        rows = [
-            {**{name: row[name] for name in _COLUMNS}, **row["metadata"], "details": row["details"]}
-            for row in self.to_dicts()
-        ]
-        frame = pd.DataFrame(rows)
+        rows = []
+        for row in self.to_dicts():
+            fixed = {name: row[name] for name in (*_COLUMNS, "details")}
+            extra = {f"metadata.{key}" if key in fixed else key: value for key, value in row["metadata"].items()}
+            rows.append({**fixed, **extra})
+        frame = pd.DataFrame(rows, columns=None if rows else [*_COLUMNS, "details"])
         frame["value"] = frame["value"].astype("Float64")
         return frame
 
@@ -128,7 +129,7 @@ class EvaluationReport:
                 writer = csv.DictWriter(file, _COLUMNS, extrasaction="ignore")
                 writer.writeheader()
                 writer.writerows(rows)
-            summary = {"notes": list(self.notes), "summary": self.summary().to_dicts()}
+            summary = plain({"notes": list(self.notes), "summary": self.summary().to_dicts()})
             (target / "summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False), encoding="utf-8")
         except OSError as error:
             raise ConfigurationError(f"The results cannot be written to {str(target)!r}: {error.strerror}.") from error
@@ -152,14 +153,16 @@ def check_keys(keys: Sequence[str], samples: Sequence[Sample]) -> None:
             raise ConfigurationError(f"No item has the key {key!r}; {nearest(key, known)}")
 
 
-def _plain(value: Any) -> Any:
-    """Bring a value to what JSON can hold."""
+def plain(value: Any) -> Any:
+    """Bring a value to what strict JSON can hold: valid text, finite numbers, lists and objects."""
     if isinstance(value, str):
-        return printable(value)
-    if value is None or isinstance(value, bool | int | float):
+        return printable(str(value))
+    if value is None or isinstance(value, bool | int):
         return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {printable(str(name)): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return printable(repr(value))

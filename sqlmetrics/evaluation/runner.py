@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from sqlmetrics.databases.catalog import DatabaseCatalog
@@ -123,25 +125,28 @@ def read_samples(data: Any) -> list[Sample]:
 def _sample(row: Any, position: int) -> Sample:
     """One item; a sample without an id gets its place as id."""
     if isinstance(row, Sample):
-        row.id = row.id or str(position)
-        return row
+        return row if row.id else replace(row, id=str(position))
     return Sample.from_mapping(row, position)
 
 
 def _metrics(metrics: Metric | str | Sequence[Metric | str]) -> dict[str, Metric]:
-    """Name the metrics; two of the same name get their policy or a number behind it."""
-    listed = [metrics] if isinstance(metrics, Metric | str) else list(metrics)
+    """Name the metrics; several of the same name get their policies behind it."""
+    if isinstance(metrics, type):
+        raise ConfigurationError(
+            f"Expected a metric, but got the class {metrics.__name__}; write {metrics.__name__}(...)."
+        )
+    listed: list[Any] = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     if not listed:
         raise ConfigurationError("There is nothing to evaluate with: pass at least one metric.")
-    named: dict[str, Metric] = {}
-    for entry in listed:
-        metric = find_metric(entry)() if isinstance(entry, str) else entry
-        if not isinstance(metric, Metric):
+    built = [find_metric(entry)() if isinstance(entry, str) else entry for entry in listed]
+    for entry in built:
+        if not isinstance(entry, Metric):
             raise ConfigurationError(f"Expected a metric or its name, but got {entry!r}.")
-        name = metric.name
+    counts = Counter(metric.name for metric in built)
+    named: dict[str, Metric] = {}
+    for metric in built:
         policy = getattr(getattr(metric, "policy", None), "name", None)
-        if name in named and policy:
-            name = f"{metric.name}[{policy}]"
+        name = f"{metric.name}[{policy}]" if counts[metric.name] > 1 and policy else metric.name
         while name in named:
             name += "'"
         named[name] = metric
@@ -177,7 +182,7 @@ def _check_databases(samples: list[Sample], metrics: dict[str, Metric], source: 
                 problems.append(f"{_place(entry, db_id)}{error}")
     if problems and not good:
         raise ConfigurationError("No database can be opened. " + " ".join(problems[:SHOWN_PROBLEMS]))
-    return problems
+    return list(dict.fromkeys(problems))
 
 
 def _place(source: DatabaseSource, db_id: str | None) -> str:

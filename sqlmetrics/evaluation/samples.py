@@ -63,13 +63,16 @@ class Sample:
             The sample.
 
         Raises:
-            FormatError: It is no dict.
+            FormatError: It is no dict, or its `metadata` is none.
         """
         if not isinstance(row, Mapping):
             raise FormatError(f"Expected item {position} to be a dict or a Sample, but got {type(row).__name__}.")
         known = {entry.name for entry in fields(cls)} - {"metadata"}
         values: dict[str, Any] = {}
-        metadata: dict[str, Any] = dict(row.get("metadata") or {})
+        given = row.get("metadata")
+        if given is not None and not isinstance(given, Mapping):
+            raise FormatError(f"Expected `metadata` of item {position} to be a dict, but got {given!r}.")
+        metadata: dict[str, Any] = dict(given or {})
         for key, value in row.items():
             if key == "metadata":
                 continue

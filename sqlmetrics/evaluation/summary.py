@@ -52,7 +52,7 @@ class Summary(list[GroupSummary]):
         return [
             {
                 "metric": row.metric,
-                **row.group,
+                "group": row.group,
                 "n": row.item_count,
                 "judged": row.judged_count,
                 "mean": row.mean,

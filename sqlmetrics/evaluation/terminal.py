@@ -9,7 +9,7 @@ from sqlmetrics.evaluation.report import EvaluationReport
 from sqlmetrics.evaluation.summary import GroupSummary
 from sqlmetrics.results import MetricResult
 
-__all__ = ["result_line", "summary_table"]
+__all__ = ["result_line", "summary_table", "visible"]
 
 _GOOD, _FAIR = 0.8, 0.5
 
@@ -25,25 +25,25 @@ def summary_table(report: EvaluationReport, title: str | None = None) -> RichTab
         A table to print with rich.
     """
     rows = report.summary()
-    table = RichTable(title=title, title_justify="left", header_style="bold")
+    table = RichTable(title=Text(title) if title else None, title_justify="left", header_style="bold")
     several = len(report.results) > 1
     if several:
         table.add_column("metric")
     for key in report.by:
-        table.add_column(key)
+        table.add_column(Text(key))
     for name in ("items", "judged", "mean", "strict", "empty passes"):
         table.add_column(name, justify="right")
     table.add_column("statuses", overflow="fold")
     for row in rows:
-        names = [row.metric] if several else []
-        groups = [row.group.get(key, "all") for key in report.by]
+        names = [Text(row.metric)] if several else []
+        groups = [Text(visible(row.group.get(key, "all"))) for key in report.by]
         table.add_row(*names, *groups, *_figures(row), end_section=not row.group)
     return table
 
 
 def _figures(row: GroupSummary) -> list[Text | str]:
     """The cells of one row behind its names."""
-    statuses = ", ".join(f"{status} {count}" for status, count in row.status_counts.items())
+    statuses = "\n".join(f"{status} {count}" for status, count in row.status_counts.items())
     return [
         str(row.item_count),
         str(row.judged_count),
@@ -67,4 +67,14 @@ def result_line(result: MetricResult) -> Text:
         mark, style = "?", "yellow"
     else:
         mark, style = f"{result.value:g}", "green" if result.value else "red"
-    return Text.assemble((f"{mark:>4} ", style), (f"{result.status.value}: ", "bold"), result.reason)
+    return Text.assemble((f"{mark:>4} ", style), (f"{result.status.value}: ", "bold"), visible(result.reason))
+
+
+def visible(text: str) -> str:
+    """Escape control characters, so that no text of a query or a cell can steer the terminal.
+
+    Examples:
+        >>> visible("a\\x1b[31mb\\n")
+        'a\\\\x1b[31mb\\\\n'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

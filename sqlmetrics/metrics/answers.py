@@ -14,7 +14,14 @@ from sqlmetrics.errors import (
     QueryTimeoutError,
     ResultTooLargeError,
 )
-from sqlmetrics.metrics.queries import KEPT_ROWS, DatabaseSource, QuerySession, as_database_source, as_table, find_database
+from sqlmetrics.metrics.queries import (
+    KEPT_ROWS,
+    DatabaseSource,
+    QuerySession,
+    as_database_source,
+    as_table,
+    find_database,
+)
 from sqlmetrics.results import Status
 from sqlmetrics.tables.table import Table
 

@@ -85,7 +85,8 @@ class ExecutionAccuracyDetails(MetricDetails):
 class ExecutionAccuracy(BlockingMetric):
     """Execution accuracy: 1.0 if both queries return equal result tables under a policy, else 0.0.
 
-    Higher is better. Column headings never decide. By default rows are a multiset, their order counts only on the
+    Higher is better. Headings alone never make results differ; they say which columns answer each other where the
+    columns do not agree by position. By default rows are a multiset, their order counts only on the
     keys of the gold's outermost ORDER BY, and numbers are compared with a relative tolerance of 1e-9. A prediction
     that fails, never ends or tries to write scores 0.0; a gold that fails yields no score (`value` is `None`).
 
@@ -258,7 +259,9 @@ class _PairJudge:
         cuts_tie = order.cuts_tie() if order else False
         comparison = self._compare(predicted, gold, order)
         by_tie = not comparison.equal and self._accepted_by_tie(predicted, order, cuts_tie=cuts_tie)
-        equal = True if by_tie else comparison.equal
+        if by_tie:
+            comparison = TableComparison(True, (ReasonCode.TIE_ACCEPTED,), comparison.pairing, False)
+        equal = comparison.equal
         status, value = (Status.UNDECIDED, None) if equal is None else (Status.OK, float(equal))
         return MetricResult(
             value=value,
@@ -368,7 +371,7 @@ class _PairJudge:
     def _published(self, predicted: Table, gold: Table) -> tuple[dict[str, bool | None], bool]:
         """What the published policies say of the pair, and whether that hangs on DISTINCT being stripped."""
         sqls = (self._predicted.sql or "", self._gold.sql or "")
-        distinct = sqls[0] != sqls[1] and any("distinct" in sql.lower() for sql in sqls)
+        distinct = predicted is not gold and any("distinct" in sql.lower() for sql in sqls)
         if not distinct and predicted.rows == gold.rows:
             return dict.fromkeys(PUBLISHED, len(predicted.columns) == len(gold.columns) or not gold.rows), False
         kept = self._test_suite(predicted, gold)

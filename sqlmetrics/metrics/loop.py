@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 __all__ = ["run_sync"]
@@ -57,8 +58,5 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 def _run_in_new_thread(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine in a loop of its own."""
-    results: list[Result] = []
-    thread = threading.Thread(target=lambda: results.append(asyncio.run(coroutine)))
-    thread.start()
-    thread.join()
-    return results[0]
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, coroutine).result()

@@ -130,7 +130,9 @@ def _run(database: Database, sql: str, timeout_s: float | None, cancellation: Ca
     try:
         return Outcome(database.run(sql, limits=limits, cancellation=cancellation))
     except DatabaseError as error:
-        return Outcome(None, error)
+        # Kept as data: a traceback would keep the frames of the failed call, and all that they hold, in memory.
+        error.__cause__ = error.__context__ = None
+        return Outcome(None, error.with_traceback(None))
 
 
 def as_database_source(database: Any) -> DatabaseSource:

@@ -31,6 +31,7 @@ _SENTENCES = {
     ReasonCode.ROUNDING_ONLY: "numbers differ by rounding only",
     ReasonCode.BOTH_EMPTY: "both results are empty",
     ReasonCode.GOLD_EMPTY: "the gold result is empty, the prediction's is not",
+    ReasonCode.TIE_ACCEPTED: "another right choice among rows that tie at the gold's LIMIT",
     ReasonCode.DISTINCT_STRIPPED: "the Spider test suite, which strips DISTINCT, says otherwise",
     ReasonCode.PREDICTION_EMPTY: "the prediction's result is empty, the gold's is not",
 }

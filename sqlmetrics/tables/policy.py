@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from sqlmetrics.errors import ConfigurationError, nearest
 
-__all__ = ["POLICIES", "ComparisonPolicy", "resolve_policy"]
+__all__ = ["POLICIES", "ComparisonPolicy", "policy_options", "resolve_policy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class ComparisonPolicy:
         """
         if name not in POLICIES:
             raise ConfigurationError(f"Unknown policy {name!r}; {nearest(str(name), POLICIES)}")
-        return POLICIES[name].with_options(**options)
+        return resolve_policy(POLICIES[name], options)
 
     def with_options(self, **options: Any) -> ComparisonPolicy:
         """Return this policy with single options changed and named.
@@ -84,10 +84,9 @@ class ComparisonPolicy:
         Raises:
             ConfigurationError: An option does not exist, or its value is out of range.
         """
-        known = {field.name for field in fields(self)} - {"name"}
         for option in options:
-            if option not in known:
-                raise ConfigurationError(f"Unknown policy option {option!r}; {nearest(option, known)}")
+            if option not in policy_options():
+                raise ConfigurationError(f"Unknown policy option {option!r}; {nearest(option, policy_options())}")
         changed = {option: value for option, value in options.items() if value != getattr(self, option)}
         return replace(self, name="+".join([self.name, *changed]), **changed) if changed else self
 
@@ -103,6 +102,11 @@ def _check_option(option: str, value: object, hint: object) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and math.isfinite(value) and value >= 0):  # type: ignore[arg-type, operator]
             raise ConfigurationError(f"Expected `{option}` to be a finite number >= 0, but got {value!r}.")
+
+
+def policy_options() -> frozenset[str]:
+    """The names of the options that a policy can be changed in."""
+    return frozenset(field.name for field in fields(ComparisonPolicy)) - {"name"}
 
 
 def resolve_policy(
@@ -121,10 +125,9 @@ def resolve_policy(
     Raises:
         ConfigurationError: The policy or an option does not exist, or a value is out of range.
     """
-    names = {field.name for field in fields(ComparisonPolicy)} - {"name"}
     for option in options:
-        if option not in names:
-            raise ConfigurationError(f"Unknown option {option!r}; {nearest(option, {*names, *known})}")
+        if option not in policy_options():
+            raise ConfigurationError(f"Unknown option {option!r}; {nearest(option, {*policy_options(), *known})}")
     if isinstance(policy, ComparisonPolicy):
         return policy.with_options(**options)
     if not isinstance(policy, str):

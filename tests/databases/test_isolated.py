@@ -68,7 +68,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def inner(path: Path) -> SQLiteDatabase:
     """The database that is wrapped."""
-    return SQLiteDatabase(str(path), QueryLimits(timeout_s=TIMEOUT_S))
+    return SQLiteDatabase(str(path), QueryLimits(timeout_s=TIMEOUT_S, max_cell_bytes=40_000_000))
 
 
 @pytest.fixture

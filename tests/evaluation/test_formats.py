@@ -93,9 +93,18 @@ def test_spider_predictions(tmp_path: Path) -> None:
     path = write(tmp_path, "pred.txt", "SELECT 1\tshop\r\n\nSELECT 'a\tb c'\nSELECT 3\n")
     assert read_spider_predictions(path) == [
         Prediction("0", "SELECT 1", "shop"),
-        Prediction("1", "SELECT 'a\tb c'"),
-        Prediction("2", "SELECT 3"),
+        Prediction("1", None),
+        Prediction("2", "SELECT 'a\tb c'"),
+        Prediction("3", "SELECT 3"),
     ]
+
+
+def test_blank_prediction_lines_count_as_no_answer_only_if_the_counts_agree() -> None:
+    predictions = [Prediction("0", "SELECT 1"), Prediction("1", None), Prediction("2", "SELECT 3")]
+    three, _ = join_predictions([Sample(id=str(n)) for n in range(3)], list(predictions), "p.txt", by_line=True)
+    assert [sample.response for sample in three] == ["SELECT 1", None, "SELECT 3"]
+    two, _ = join_predictions([Sample(id=str(n)) for n in range(2)], list(predictions), "p.txt", by_line=True)
+    assert [sample.response for sample in two] == ["SELECT 1", "SELECT 3"]
 
 
 def test_bird_predictions(tmp_path: Path) -> None:
@@ -160,8 +169,8 @@ def test_missing_and_surplus_predictions_are_noted() -> None:
     samples, notes = join_predictions(numbered_golds(3), predictions, "p", by_line=False)
     assert [sample.response for sample in samples] == [None, "SELECT 1", None]
     assert notes == [
-        "1 predictions have no gold and are left out: 7",
-        "2 golds have no prediction and count as missing: 0, 2",
+        "Predictions without a gold, left out: 1 (7)",
+        "Golds without a prediction, which counts as missing: 2 (0, 2)",
     ]
 
 

@@ -246,14 +246,14 @@ def test_repeated_queries_run_once(shop: Path, concurrency: int) -> None:
         ]
         report = evaluate(data, metrics, concurrency=concurrency, progress=False)
         assert database._counts == {"SELECT 1 AS slow": 1, "SELECT 1": 1}
-        assert values(report) == [1.0] * 8
+        assert values(report, "execution_accuracy[default]") == [1.0] * 8
 
 
 def test_several_policies_at_once(shop: Path) -> None:
     metrics = [ExecutionAccuracy(shop), ExecutionAccuracy(shop, "bird"), ExecutionAccuracy(shop, abs_tol=1)]
     report = evaluate(rows_of(("SELECT x FROM t", "SELECT DISTINCT x FROM t")), metrics, progress=False)
     assert {name: results[0].value for name, results in report.results.items()} == {
-        "execution_accuracy": 0.0,
+        "execution_accuracy[default]": 0.0,
         "execution_accuracy[bird]": 1.0,
         "execution_accuracy[default+abs_tol]": 0.0,
     }

@@ -6,7 +6,6 @@ import pytest
 
 from sqlmetrics.sql.statements import (
     first_word_rejection,
-    holds_no_statement,
     query_rejection,
     strip_distinct,
     tokens,
@@ -112,23 +111,6 @@ def test_writes_of_one_dialect_are_refused(dialect: str, sql: str) -> None:
 def test_texts_that_cannot_be_read_raise_nothing(sql: str, dialect: str) -> None:
     found = tokens(sql, dialect)
     assert found is None or isinstance(found, list)
-
-
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("", True),
-        (" ;; ", True),
-        ("-- SELECT 1", True),
-        ("/* SELECT 1 */", True),
-        ("/* open", True),
-        ("SELECT 1", False),
-        ("-- a\nSELECT 1", False),
-        ("'", False),
-    ],
-)
-def test_holds_no_statement(sql: str, expected: bool) -> None:
-    assert holds_no_statement(sql) is expected
 
 
 def test_comments_of_any_length_are_read_quickly() -> None:

@@ -26,22 +26,19 @@ def read_bird_predictions(path: str | os.PathLike[str]) -> list[Prediction]:
     Raises:
         FormatError: The file is no JSON object.
     """
-    keys: list[str] = []
-
-    def ordered(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        keys.extend(key for key, _ in pairs)
-        return dict(pairs)
-
     try:
-        entries = json.loads(read_text(path), object_pairs_hook=ordered)
-    except ValueError as error:
+        # The outermost object comes last, as its list of pairs: a dict would lose an index that occurs twice.
+        entries = json.loads(read_text(path), object_pairs_hook=list)
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{os.fspath(path)}: no valid JSON ({error}).") from error
-    if not isinstance(entries, dict):
-        raise FormatError(f"{os.fspath(path)}: expected an object from index to SQL, but got {type(entries).__name__}.")
-    if len(set(keys)) != len(keys):
-        doubled = next(key for key in keys if keys.count(key) > 1)
-        raise FormatError(f"{os.fspath(path)}: the index {doubled!r} occurs more than once.")
-    return [_prediction(str(key), entry) for key, entry in entries.items()]
+    if not isinstance(entries, list) or not all(isinstance(entry, tuple) for entry in entries):
+        raise FormatError(f"{os.fspath(path)}: expected an object from index to SQL.")
+    seen: set[str] = set()
+    for key, _ in entries:
+        if key in seen:
+            raise FormatError(f"{os.fspath(path)}: the index {key!r} occurs more than once.")
+        seen.add(key)
+    return [_prediction(key, entry) for key, entry in entries]
 
 
 def _prediction(key: str, entry: object) -> Prediction:

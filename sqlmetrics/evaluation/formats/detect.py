@@ -72,7 +72,7 @@ def _read_rows(path: Path) -> list[dict[str, object]]:
 
         try:
             rows = json.loads(read_text(path))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{path}: no valid JSON ({error}).") from error
         if not isinstance(rows, list):
             raise FormatError(f"{path}: expected a list of objects; BIRD's prediction map goes with --predictions.")
@@ -123,6 +123,9 @@ def join_predictions(
     Raises:
         FormatError: An id occurs twice, no id agrees, or the counts of line files differ.
     """
+    answered = [prediction for prediction in predictions if prediction.response is not None]
+    if by_line and len(predictions) != len(samples) == len(answered):  # blank lines that only set others apart
+        predictions = [prediction._replace(id=str(place)) for place, prediction in enumerate(answered)]
     by_id = {prediction.id: prediction for prediction in predictions}
     if len(by_id) != len(predictions):
         seen: set[str] = set()
@@ -141,10 +144,10 @@ def join_predictions(
     notes = []
     surplus = [identifier for identifier in by_id if identifier not in known]
     if surplus:
-        notes.append(f"{len(surplus)} predictions have no gold and are left out: {_first(surplus)}")
+        notes.append(f"Predictions without a gold, left out: {len(surplus)} ({_first(surplus)})")
     missing = [sample.id for sample in samples if sample.id not in by_id]
     if missing:
-        notes.append(f"{len(missing)} golds have no prediction and count as missing: {_first(missing)}")
+        notes.append(f"Golds without a prediction, which counts as missing: {len(missing)} ({_first(missing)})")
     for sample in samples:
         prediction = by_id.get(sample.id)
         if prediction is None:

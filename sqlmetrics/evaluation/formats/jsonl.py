@@ -28,7 +28,7 @@ def read_jsonl(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{os.fspath(path)}, line {number}: no valid JSON ({error}).") from error
         if not isinstance(row, dict):
             raise FormatError(f"{os.fspath(path)}, line {number}: expected an object, but got {type(row).__name__}.")

@@ -6,14 +6,15 @@ import os
 import re
 
 from sqlmetrics.errors import FormatError
-from sqlmetrics.evaluation.formats.base import Prediction, numbered_lines
+from sqlmetrics.evaluation.formats.base import Prediction, numbered_lines, read_text
 from sqlmetrics.evaluation.samples import Sample
 
 __all__ = ["one_line", "read_spider_gold", "read_spider_predictions"]
 
 _DB_ID = re.compile(r"[A-Za-z0-9_.\-]+")
-_COMMENT = re.compile(r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)|--([^\n]*)", re.DOTALL)
-_QUOTED_OR_BREAK = re.compile(r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`)|\s*\n\s*", re.DOTALL)
+_KEPT = r"('(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|/\*.*?\*/)"
+_COMMENT = re.compile(_KEPT + r"|--([^\n]*)", re.DOTALL)
+_QUOTED_OR_BREAK = re.compile(_KEPT + r"|\s*\n\s*", re.DOTALL)
 
 
 def read_spider_gold(path: str | os.PathLike[str]) -> list[Sample]:
@@ -50,17 +51,18 @@ def read_spider_predictions(path: str | os.PathLike[str]) -> list[Prediction]:
     """Read prediction lines, with or without a tab and the database behind the query.
 
     Args:
-        path: The file; blank lines are passed over.
+        path: The file. A blank line stands for "no answer"; blank lines at the end are passed over.
 
     Returns:
         One prediction a line, with its place among the lines as id, from 0.
     """
+    lines = read_text(path).replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
     predictions: list[Prediction] = []
-    for _, line in numbered_lines(path):
+    for line in lines if lines != [""] else []:
         sql, tab, db_id = line.strip().rpartition("\t")
         if not tab or not _DB_ID.fullmatch(db_id.strip()):
             sql, db_id = line.strip(), ""
-        predictions.append(Prediction(str(len(predictions)), sql.strip(), db_id.strip() or None))
+        predictions.append(Prediction(str(len(predictions)), sql.strip() or None, db_id.strip() or None))
     return predictions
 
 
