@@ -3,26 +3,25 @@
 What stops what: `mode=ro` and `query_only` stop writes to the file; ATTACHED=0 and the authorizer stop ATTACH, VACUUM
 INTO, PRAGMA, transactions and dangerous functions; the length limits stop single huge values; the deadline interrupts.
 
-What nothing here stops: SQLite looks for an interrupt between rows, not within one. One call over two long texts
-(`instr`, `replace`) or hundreds of large values in one row outlast the deadline; `IsolatedDatabase` ends those.
+What is not stopped: SQLite looks for an interrupt between the steps of a query, not within one call. The limits keep
+such calls short unless `max_cell_bytes` is raised a lot; `IsolatedDatabase` ends those too.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
+from sqlmetrics.databases.sqlite_hardening import HardenedConnection, harden, longest_value
 from sqlmetrics.errors import (
     ConfigurationError,
     DatabaseError,
@@ -41,22 +40,6 @@ IDLE_CONNECTIONS = 8
 WAL_VERSION_OFFSET = 18
 WAL_VERSION = 2
 
-PRAGMAS = ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON")
-LENGTH_LIMITS = {
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000,
-    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_COLUMN: 2_000,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1_000,
-    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 500,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 5_000,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 999,
-    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}
-ALLOWED_ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
-DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit"})
-INTERNAL_PRAGMAS = frozenset({"data_version", "page_size"})
-"""What full-text tables ask for themselves while they are read."""
-
 DATABASE_FAULTS = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -71,12 +54,6 @@ DATABASE_FAULTS = frozenset(
 )
 PRIMARY_CODE = 0xFF
 STATE_GOOD_FOR_S = 0.002
-SHORTEST_LIMIT = 10_000
-STAR = re.compile(r"(?<!\()\*(?!\))")
-FEW_COLUMNS = 20
-PRINTF_TOO_LONG = "string or blob too big"
-PRINTF_MARK = re.compile(r"%([-+ #!,l.*0-9]*)")
-LEADING_NUMBER = re.compile(r"\s*[+-]?(\d+)")
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 
@@ -88,18 +65,6 @@ class _FileState(NamedTuple):
     size: int
     modified_ns: int
     has_wal: bool
-
-
-class _Connection(sqlite3.Connection):
-    """A connection with a private one for its printf, which is closed with it."""
-
-    private: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        """Close both."""
-        super().close()
-        if self.private is not None:
-            self.private.close()
 
 
 class SQLiteDatabase(Database):
@@ -135,7 +100,7 @@ class SQLiteDatabase(Database):
 
     def _reset(self) -> None:
         self._state: _FileState
-        self._idle: list[tuple[_Connection, _FileState]] = []
+        self._idle: list[tuple[HardenedConnection, _FileState]] = []
         self._idle_lock = threading.Lock()
         self._pid = os.getpid()
         self._state_until = 0.0
@@ -183,7 +148,7 @@ class SQLiteDatabase(Database):
             raise QueryError("The text holds no statement.")
         return result
 
-    def _acquire(self) -> tuple[_Connection, _FileState]:
+    def _acquire(self) -> tuple[HardenedConnection, _FileState]:
         """Take an idle connection, or open one if there is none or the file has changed."""
         state = self._file_state()
         if self._pid != os.getpid():
@@ -198,7 +163,7 @@ class SQLiteDatabase(Database):
             connection.close()
         return self._open(state), state
 
-    def _release(self, connection: _Connection, state: _FileState) -> None:
+    def _release(self, connection: HardenedConnection, state: _FileState) -> None:
         """Put a connection back for the next query."""
         with self._idle_lock:
             if len(self._idle) < IDLE_CONNECTIONS:
@@ -224,7 +189,7 @@ class SQLiteDatabase(Database):
         self._state_until = now + STATE_GOOD_FOR_S
         return self._state
 
-    def _open(self, state: _FileState) -> _Connection:
+    def _open(self, state: _FileState) -> HardenedConnection:
         """Open a hardened connection.
 
         Raises:
@@ -241,10 +206,10 @@ class SQLiteDatabase(Database):
                 timeout=min(BUSY_TIMEOUT_S, self.limits.timeout_s),
                 isolation_level=None,
                 check_same_thread=False,
-                factory=_Connection,
+                factory=HardenedConnection,
             )
             try:
-                _harden(connection, self.limits)
+                harden(connection, self.limits)
             except sqlite3.Error:
                 connection.close()
                 raise
@@ -264,68 +229,6 @@ def _is_wal_file(target: str, _: _FileState) -> bool:
             return WAL_VERSION in file.read(2)
     except OSError as error:
         raise ConfigurationError(f"{target!r} cannot be read: {error.strerror}.") from error
-
-
-def _harden(connection: _Connection, limits: QueryLimits) -> None:
-    """Lock a fresh connection down and make sure that it is a database."""
-    virtual = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL %'"
-    for (name,) in connection.execute(virtual).fetchall():
-        # Full-text and R*Tree tables prepare writes when they are first touched; do that before those are denied.
-        with contextlib.suppress(sqlite3.Error):  # a module that is not built in: the query itself will say so
-            connection.execute('SELECT * FROM "{}" LIMIT 0'.format(name.replace('"', '""')))  # noqa: S608 - quoted
-    with contextlib.suppress(sqlite3.Error):  # built without JSON
-        connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')")  # these too prepare when first touched
-    for pragma in PRAGMAS:
-        connection.execute(f"PRAGMA {pragma}")
-    for category, limit in LENGTH_LIMITS.items():
-        connection.setlimit(category, limit)
-    longest = min(limits.max_cell_bytes, limits.max_bytes)
-    connection.private = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.private.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
-    guarded_printf = _guarded_printf(connection.private, longest)
-    for name in ("printf", "format"):
-        connection.create_function(name, -1, guarded_printf, deterministic=True)
-    connection.set_authorizer(_authorize)
-
-
-def _guarded_printf(private: sqlite3.Connection, longest: int) -> Callable[..., Any]:
-    """SQLite's own printf, on a private connection, behind a check of widths, which it fills without any limit."""
-
-    def printf(*arguments: object) -> object:
-        if arguments and _filled_by_printf(str(arguments[0]), arguments[1:]) > longest:
-            raise OverflowError(PRINTF_TOO_LONG)
-        marks = ", ".join("?" * len(arguments))
-        return private.execute(f"SELECT printf({marks})", arguments).fetchone()[0]
-
-    return printf
-
-
-def _filled_by_printf(pattern: str, arguments: tuple[object, ...]) -> float:
-    """How many characters the widths and precisions of a pattern may fill, `*` being the largest argument."""
-    marks = PRINTF_MARK.findall(pattern)
-    fixed = sum(int(digits) for mark in marks for digits in re.findall(r"\d+", mark))
-    stars = sum(mark.count("*") for mark in marks)
-    return fixed + stars * max(map(_as_width, arguments), default=0) if stars else fixed
-
-
-def _as_width(argument: object) -> float:
-    """The width that SQLite would read from an argument: texts and blobs count by the number they begin with."""
-    if isinstance(argument, int | float):
-        return abs(argument)
-    text = argument.decode("latin-1") if isinstance(argument, bytes) else str(argument)
-    match = LEADING_NUMBER.match(text)
-    return int(match[1]) if match else 0
-
-
-def _authorize(action: int, first: str | None, second: str | None, schema: str | None, source: str | None) -> int:  # noqa: ARG001
-    """Allow reading and harmless functions, nothing else; SQLite calls this while it compiles a statement."""
-    if action in ALLOWED_ACTIONS:
-        return sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_FUNCTION:
-        return sqlite3.SQLITE_DENY if (second or "").lower() in DENIED_FUNCTIONS else sqlite3.SQLITE_OK
-    if action == sqlite3.SQLITE_PRAGMA and first in INTERNAL_PRAGMAS and second is None:
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
 
 
 def _run_on(
@@ -369,29 +272,6 @@ def _fetch(connection: sqlite3.Connection, sql: str, limits: QueryLimits, starte
     finally:
         cursor.close()
     return QueryResult(Table.trusted(columns, rows), elapsed_s=time.perf_counter() - started, truncated=truncated)
-
-
-def longest_value(sql: str, limits: QueryLimits) -> int:
-    """How many bytes one text or blob may have in this query.
-
-    A row of as many columns as the text can name fits into half of `max_bytes` (SQLite and Python hold it once), and
-    a search of one such value in another, which SQLite does not interrupt, ends within a second.
-
-    Examples:
-        >>> limits = QueryLimits()
-        >>> longest_value("SELECT a, b FROM t", limits), longest_value("SELECT instr(a, b) FROM t", limits)
-        (1000000, 250000)
-    """
-    longest = min(limits.max_cell_bytes, limits.max_bytes)
-    columns = sql.count(",") + 1
-    if columns > FEW_COLUMNS and STAR.search(sql):  # every star may stand for as many columns as a subquery names
-        columns = (columns // 2 + 1) ** 2
-    columns = min(columns, LENGTH_LIMITS[sqlite3.SQLITE_LIMIT_COLUMN])
-    longest = min(longest, max(SHORTEST_LIMIT, limits.max_bytes // 2 // columns))
-    lowered = sql.lower()
-    if "instr" in lowered or "replace" in lowered:
-        return min(longest, max(SHORTEST_LIMIT, limits.max_cell_bytes // 4))
-    return longest
 
 
 def _translated(error: Exception, deadline: Deadline) -> DatabaseError:

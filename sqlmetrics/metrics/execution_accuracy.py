@@ -12,23 +12,18 @@ from sqlmetrics.errors import ConfigurationError
 from sqlmetrics.metrics.answers import Answer, AnswerReader, Fault, gold_fault, prediction_fault
 from sqlmetrics.metrics.base import BlockingMetric, Row, check_arguments
 from sqlmetrics.metrics.ordering import GoldOrder, read_gold_order
+from sqlmetrics.metrics.published import KEPT_PREDICTED_ROWS, PUBLISHED, published_verdicts
 from sqlmetrics.metrics.queries import QuerySession, as_database_source
 from sqlmetrics.results import MetricDetails, MetricResult, ReasonCode, Status
 from sqlmetrics.sql.order import mentions_order_by
 from sqlmetrics.sql.replies import extract_sql
 from sqlmetrics.sql.statements import strip_distinct
-from sqlmetrics.tables.compare import TableComparison, compare, match_tables
+from sqlmetrics.tables.compare import TableComparison, compare
 from sqlmetrics.tables.describe import describe_difference, describe_equality, printable, shown_rows
-from sqlmetrics.tables.policy import POLICIES, ComparisonPolicy, resolve_policy
+from sqlmetrics.tables.policy import ComparisonPolicy, resolve_policy
 from sqlmetrics.tables.table import Table
 
 __all__ = ["ExecutionAccuracy", "ExecutionAccuracyDetails"]
-
-KEPT_PREDICTED_ROWS = 16
-"""Predictions seldom come back under another gold: only small results are worth their memory."""
-
-PUBLISHED = ("bird", "test_suite")
-"""Policies whose verdict is given beside ours, since that is how people find out why their number differs."""
 
 
 class ExecutionAccuracyDetails(MetricDetails):
@@ -343,7 +338,7 @@ class _PairJudge:
         """Collect what is known about the pair."""
         found = comparison.differences
         sql = self._predicted.sql
-        verdicts, hinges = self._published(predicted, gold)
+        verdicts, hinges = published_verdicts((predicted, gold), (self._predicted.sql, self._gold.sql), self._reader)
         return ExecutionAccuracyDetails(
             policy=self._policy.name,
             rel_tol=self._policy.rel_tol,
@@ -367,37 +362,6 @@ class _PairJudge:
             gold_index=index,
             predicted_sql=printable(sql) if sql is not None else None,
         )
-
-    def _published(self, predicted: Table, gold: Table) -> tuple[dict[str, bool | None], bool]:
-        """What the published policies say of the pair, and whether that hangs on DISTINCT being stripped."""
-        sqls = (self._predicted.sql or "", self._gold.sql or "")
-        distinct = predicted is not gold and any("distinct" in sql.lower() for sql in sqls)
-        if not distinct and predicted.rows == gold.rows:
-            return dict.fromkeys(PUBLISHED, len(predicted.columns) == len(gold.columns) or not gold.rows), False
-        kept = self._test_suite(predicted, gold)
-        verdicts = {"bird": match_tables(predicted, gold, POLICIES["bird"]).equal, "test_suite": kept}
-        if not distinct:
-            return verdicts, False
-        stripped = (self._rerun_stripped(predicted, sqls[0]), self._rerun_stripped(gold, sqls[1]))
-        verdicts["test_suite"] = None if None in stripped else self._test_suite(*stripped)  # type: ignore[arg-type]
-        return verdicts, verdicts["test_suite"] is not None and verdicts["test_suite"] != kept
-
-    def _test_suite(self, predicted: Table, gold: Table) -> bool | None:
-        """What the Spider test suite says of two tables; rows count in order if the gold mentions ORDER BY anywhere."""
-        policy = POLICIES["test_suite"]
-        match = match_tables(predicted, gold, policy)
-        ordered = self._gold.sql is not None and mentions_order_by(self._gold.sql)
-        if match.equal and not match.same_sequence and ordered:
-            match = match_tables(predicted, gold, policy, blocks=range(len(gold.rows)))
-        return match.equal
-
-    def _rerun_stripped(self, table: Table, sql: str) -> Table | None:
-        """The result of a query without its DISTINCTs; `None` if that fails."""
-        if "distinct" not in sql.lower():
-            return table
-        reader = self._reader
-        answer = reader.read(strip_distinct(sql, reader.database.dialect), keep_rows=KEPT_PREDICTED_ROWS)
-        return None if answer.truncated else answer.table
 
 
 def _may_limit(sql: str) -> bool:
