@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -79,18 +79,34 @@ async def aevaluate(
     check_keys(keys, samples)
     source = as_database_source(database)
     chosen = _metrics(metrics)
-    notes = _check_databases(samples, chosen, source)
+    with ExitStack() as opened:
+        if source is not None and source is not database:
+            opened.callback(source.close)
+        notes = _check_databases(samples, chosen, source)
+        results = await _results(samples, chosen, source, concurrency=concurrency, progress=progress)
+    return EvaluationReport(samples, results, keys, notes)
+
+
+async def _results(
+    samples: list[Sample],
+    metrics: dict[str, Metric],
+    source: DatabaseSource,
+    *,
+    concurrency: int | None,
+    progress: bool,
+) -> dict[str, list[MetricResult]]:
+    """Score all samples under all metrics, which share the outcomes of queries."""
     session = QuerySession()
     results: dict[str, list[MetricResult]] = {}
-    with _progress(len(samples) * len(chosen), shown=progress) as advance:
-        for name, metric in chosen.items():
+    with _progress(len(samples) * len(metrics), shown=progress) as advance:
+        for name, metric in metrics.items():
             found: dict[int, MetricResult] = {}
             rows = (_arguments(sample, source) for sample in samples)
             async for position, result in metric.stream(rows, concurrency=concurrency, session=session):
                 found[position] = result
                 advance()
             results[name] = [found[position] for position in range(len(samples))]
-    return EvaluationReport(samples, results, keys, notes)
+    return results
 
 
 def read_samples(data: Any) -> list[Sample]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ class QuerySession:
 
 def _run(database: Database, sql: str, timeout_s: float | None, cancellation: Cancellation | None) -> Outcome:
     """Run one query and turn its error into data."""
-    limits = database.with_limits(timeout_s=timeout_s).limits if timeout_s else None
+    limits = replace(database.limits, timeout_s=timeout_s) if timeout_s else None
     try:
         return Outcome(database.run(sql, limits=limits, cancellation=cancellation))
     except DatabaseError as error:
