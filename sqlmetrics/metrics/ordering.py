@@ -33,7 +33,7 @@ class GoldOrder:
             `None` if the database cannot tell.
         """
         order, count = self.order, len(self.gold.rows)
-        if order.limit is None and not order.offset:
+        if order.limit is None and not order.offset and order.limit_known:
             return False
         if not count or (not order.offset and order.limit is not None and count < order.limit):
             return False

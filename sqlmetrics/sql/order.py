@@ -12,18 +12,16 @@ from functools import lru_cache
 
 from sqlglot import Token, TokenType
 
+from sqlmetrics.sql.clauses import depths, direction_start, is_tail, read_limits, split, unwrap
+from sqlmetrics.sql.projection import Projection, read_projection, unparenthesised
 from sqlmetrics.sql.statements import tokens
 
 __all__ = ["QueryOrder", "mentions_order_by", "outermost_order"]
 
 _ORDER_BY = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _SET_OPERATIONS = frozenset({TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT})
-_TAIL = frozenset({TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH, TokenType.FOR, TokenType.SEMICOLON})
-_NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
-_BEFORE_IMPLICIT_ALIAS = frozenset(
-    {TokenType.R_PAREN, TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING, TokenType.END}
-)
 RANK_COLUMN = "sqlmetrics_rank"
+UNKNOWN_KEY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +31,11 @@ class QueryOrder:
     Attributes:
         unlimited_sql: The query without its LIMIT.
         ranked_sql: The query without its LIMIT and with the rank of each row as a last column; `None` where no rank
-            can be added (DISTINCT, set operations).
-        keys: For each key its position in the result (an int, from 0) or the name it goes by.
-        limit: Rows that LIMIT or FETCH lets through; `None` if there is none or it is no plain number.
+            can be added (DISTINCT, set operations) or a key cannot be read from the text.
+        keys: For each key its position in the result (an int, from 0; -1 if it is unknown) or the name it goes by.
+        limit: Rows that LIMIT, FETCH or TOP lets through; `None` if there is none or it is no plain number.
         offset: Rows that OFFSET skips.
+        limit_known: Whether the limit could be read. Where the offset could not, nothing is known.
     """
 
     unlimited_sql: str
@@ -44,6 +43,7 @@ class QueryOrder:
     keys: tuple[int | str, ...]
     limit: int | None = None
     offset: int = 0
+    limit_known: bool = True
 
     def ranked_query(self, row_count: int | None) -> str | None:
         """The ranked query, cut after so many rows.
@@ -100,130 +100,118 @@ def outermost_order(sql: str, dialect: str) -> QueryOrder | None:
     found = tokens(sql, dialect)
     if found is None:
         return None
-    depths = _depths(found)
-    top = [i for i, depth in enumerate(depths) if depth == 0]
+    sql, found = unwrap(sql, found)
+    levels = depths(found)
+    top = [i for i, depth in enumerate(levels) if depth == 0]
     ordered = [i for i in top if found[i].token_type == TokenType.ORDER_BY]
     if not ordered:
         return None
     start = ordered[-1]
-    end = next((i for i in top if i > start and found[i].token_type in _TAIL), len(found))
-    keys = [_trim_direction(part) for part in _split(found, depths, start + 1, end)]
-    limit, offset = _limit_and_offset(found[end:])
+    end = next((i for i in top if i > start and is_tail(found, i)), len(found))
     head = [i for i in top if i < start]
-    items = _projection(found, depths, head)
-    names = tuple(_key_name(key) for key in keys)
+    projection = read_projection(found, head, start, dialect)
+    keys = [_read_key(sql, part, projection, dialect) for part in split(found[start + 1 : end])]
+    limits = read_limits(found[end:], projection.top if projection else [])
+    stop = found[end - 1].end + 1
     ranked = None
-    if items is not None and not any(found[i].token_type in _SET_OPERATIONS for i in head):
-        ranked = _ranked_sql(sql, found, items, (start, end))
-    return QueryOrder(sql[: found[end - 1].end + 1], ranked, names, limit, offset)
+    if projection and projection.rankable and not any(found[i].token_type in _SET_OPERATIONS for i in head):
+        ranked = _ranked_sql(sql[:stop], projection, [key.expression for key in keys])
+    unlimited = _without_top(sql[:stop], projection).strip()
+    names = tuple(key.name for key in keys)
+    if not limits.offset_known:  # which of the ranked rows are the query's own cannot be told
+        return QueryOrder(unlimited, None, (UNKNOWN_KEY,) * len(names), None, 0, limit_known=False)
+    return QueryOrder(unlimited, ranked, names, limits.limit, limits.offset, limits.limit_known)
 
 
-def _depths(found: list[Token]) -> list[int]:
-    """The depth of parentheses at every token; a parenthesis itself counts as inside."""
-    depths, depth = [], 0
-    for token in found:
-        if token.token_type == TokenType.L_PAREN:
-            depth += 1
-        depths.append(depth)
-        if token.token_type == TokenType.R_PAREN:
-            depth -= 1
-    return depths
+def _without_top(sql: str, projection: Projection | None) -> str:
+    """Take a TOP clause out."""
+    if not projection or not projection.top:
+        return sql
+    return sql[: projection.top[0].start] + sql[projection.top[-1].end + 1 :]
 
 
-def _split(found: list[Token], depths: list[int], start: int, end: int) -> list[list[Token]]:
-    """Split tokens at the commas that stand outside parentheses."""
-    parts: list[list[Token]] = [[]]
-    for i in range(start, end):
-        if found[i].token_type == TokenType.COMMA and depths[i] == 0:
-            parts.append([])
-        else:
-            parts[-1].append(found[i])
-    return [part for part in parts if part]
-
-
-def _trim_direction(part: list[Token]) -> list[Token]:
-    """Drop ASC, DESC and NULLS FIRST/LAST from the end of a key."""
-    while len(part) > 1 and part[-1].text.upper() in ("ASC", "DESC", "NULLS", "FIRST", "LAST", "NULLS FIRST"):
-        part = part[:-1]
-    return part
-
-
-def _key_name(key: list[Token]) -> int | str:
-    """What a key goes by in the result: a position, or a name."""
-    if len(key) == 1 and key[0].token_type == TokenType.NUMBER and key[0].text.isdigit():
-        return int(key[0].text) - 1
-    if len(key) == 3 and key[1].token_type == TokenType.DOT:
-        return key[2].text
-    return "".join(token.text for token in key)
-
-
-def _limit_and_offset(tail: list[Token]) -> tuple[int | None, int]:
-    """Read LIMIT n, LIMIT m, n, OFFSET m and FETCH FIRST n ROWS; what is no plain number counts as unknown."""
-    limit, offset = None, 0
-    for i, token in enumerate(tail):
-        numbers = [int(other.text) for other in tail[i + 1 : i + 4] if other.text.isdigit()]
-        if token.token_type == TokenType.LIMIT and numbers and tail[i + 1].text.isdigit():
-            comma = len(tail) > i + 3 and tail[i + 2].token_type == TokenType.COMMA
-            limit, offset = (numbers[1], numbers[0]) if comma and len(numbers) > 1 else (numbers[0], offset)
-        elif token.token_type == TokenType.OFFSET and numbers:
-            offset = numbers[0]
-        elif token.token_type == TokenType.FETCH:
-            limit = numbers[0] if numbers else 1
-    return limit, offset
+def _ranked_sql(sql: str, projection: Projection, expressions: list[str | None]) -> str | None:
+    """Write the query with the rank as a last column; `None` if a key is unknown."""
+    known = [expression for expression in expressions if expression is not None]
+    if len(known) < len(expressions):
+        return None
+    cut = projection.end.start
+    rank = f", DENSE_RANK() OVER (ORDER BY {', '.join(known)}) AS {RANK_COLUMN} "
+    return f"{sql[:cut]}{rank}{sql[cut:]}".strip()
 
 
 @dataclass(frozen=True, slots=True)
-class _Projection:
-    """The SELECT list of the outermost query."""
+class _Key:
+    """One sort key: what it goes by in the result, and how to write it inside a window (`None`: unknown)."""
 
-    insert_before: Token
-    items: list[list[Token]]
-
-
-def _projection(found: list[Token], depths: list[int], head: list[int]) -> _Projection | None:
-    """Find the SELECT list, or `None` if a column cannot be added to it."""
-    selects = [i for i in head if found[i].token_type == TokenType.SELECT]
-    if len(selects) != 1:
-        return None
-    select = selects[0]
-    end = next((i for i in head if i > select and found[i].token_type == TokenType.FROM), None)
-    if end is None or found[select + 1].token_type in (TokenType.DISTINCT, TokenType.TOP):
-        return None
-    return _Projection(found[end], _split(found, depths, select + 1, end))
+    name: int | str
+    expression: str | None
 
 
-def _ranked_sql(sql: str, found: list[Token], projection: _Projection, order: tuple[int, int]) -> str:
-    """Write the query with the rank as a last column and without what follows ORDER BY."""
-    start, end = order
-    depths = _depths(found)
-    parts = _split(found, depths, start + 1, end)
-    rank_keys = ", ".join(_resolved(sql, part, projection.items) for part in parts)
-    stop = found[end - 1].end + 1
-    cut = projection.insert_before.start
-    rank = f", DENSE_RANK() OVER (ORDER BY {rank_keys}) AS {RANK_COLUMN} "
-    return sql[:cut] + rank + sql[cut:stop]
+def _read_key(sql: str, part: list[Token], projection: Projection | None, dialect: str) -> _Key:
+    """Read one key. A position or an alias stands for an expression of the SELECT list."""
+    body = part[: direction_start(part)]
+    collated = len(body) > 2 and body[-2].token_type == TokenType.COLLATE
+    operand = body[:-2] if collated else body
+    core = unparenthesised(operand)
+    suffix = sql[operand[-1].end + 1 : part[-1].end + 1]
+    plain = sql[part[0].start : part[-1].end + 1]
+    if len(core) != 1:
+        key = _expression_key(core, plain, projection, dialect)
+    elif core[0].token_type == TokenType.NUMBER:
+        key = _position_key(sql, core[0], projection, (plain, suffix))
+    else:
+        key = _name_key(sql, core[0], projection, (plain, suffix), dialect)
+    if not collated:
+        return key
+    # A collation is not seen in the result. Elsewhere than in SQLite it turns an alias into an expression.
+    moved = dialect != "sqlite" and key.expression != plain
+    return _Key(UNKNOWN_KEY, None if moved else key.expression)
 
 
-def _resolved(sql: str, part: list[Token], items: list[list[Token]]) -> str:
-    """A key's text, with a position or an alias replaced by the expression that it stands for."""
-    key = _trim_direction(part)
-    direction = sql[key[-1].end + 1 : part[-1].end + 1]
-    expression = None
-    if len(key) == 1 and key[0].token_type == TokenType.NUMBER and key[0].text.isdigit():
-        position = int(key[0].text) - 1
-        expression = _without_alias(items[position])[1] if position < len(items) else None
-    elif len(key) == 1 and key[0].token_type in _NAMES:
-        aliases = {alias.casefold(): body for alias, body in map(_without_alias, items) if alias}
-        expression = aliases.get(key[0].text.casefold())
-    if expression:
-        return sql[expression[0].start : expression[-1].end + 1] + direction
-    return sql[part[0].start : part[-1].end + 1]
+def _position_key(sql: str, token: Token, projection: Projection | None, texts: tuple[str, str]) -> _Key:
+    """Read a key that is a number: a position, unless it is a fraction, which is a constant."""
+    plain, suffix = texts
+    if not (token.text.isascii() and token.text.isdigit()):
+        return _Key(UNKNOWN_KEY, plain)
+    position = int(token.text) - 1
+    if projection is None or projection.wide or not 0 <= position < len(projection.items):
+        return _Key(position, None)
+    return _Key(position, projection.items[position].written(sql, suffix))
 
 
-def _without_alias(item: list[Token]) -> tuple[str | None, list[Token]]:
-    """Split an item of the SELECT list into its alias and its expression."""
-    if len(item) > 2 and item[-2].token_type == TokenType.ALIAS:
-        return item[-1].text, item[:-2]
-    if len(item) > 1 and item[-1].token_type in _NAMES and item[-2].token_type in _BEFORE_IMPLICIT_ALIAS:
-        return item[-1].text, item[:-1]
-    return None, item
+def _name_key(sql: str, token: Token, projection: Projection | None, texts: tuple[str, str], dialect: str) -> _Key:
+    """Read a key that is one word: the first column of that alias, or else a column of the tables."""
+    plain, suffix = texts
+    if token.token_type == TokenType.STRING:
+        return _Key(UNKNOWN_KEY, plain)
+    if token.token_type in (TokenType.ALL, TokenType.STAR):
+        return _Key(UNKNOWN_KEY, None)
+    if projection is None:
+        return _Key(token.text, plain)
+    item = projection.named(token)
+    if item is None:
+        return _Key(token.text, plain)
+    hidden = projection.wide and dialect == "sqlite"  # a column that * stands for comes first there
+    return _Key(token.text, None if hidden else item.written(sql, suffix))
+
+
+def _expression_key(core: list[Token], plain: str, projection: Projection | None, dialect: str) -> _Key:
+    """Read a key of several tokens; names in it are columns of the tables, not aliases."""
+    qualified = all((token.token_type == TokenType.DOT) == bool(i % 2) for i, token in enumerate(core))
+    name: int | str = core[-1].text if qualified else "".join(token.text for token in core)
+    signed = len(core) == 2 and core[0].token_type == TokenType.PLUS and core[1].token_type == TokenType.NUMBER
+    if signed or core[0].token_type == TokenType.STAR or core[0].text.upper() == "COLUMNS":
+        return _Key(UNKNOWN_KEY, None)
+    if projection is None:
+        return _Key(name if qualified else UNKNOWN_KEY, plain)
+    if not qualified or projection.hides(core):
+        position = projection.position_of(core)
+        if position is not None:
+            name = position
+        elif qualified or any(token.token_type == TokenType.STRING for token in core):
+            name = UNKNOWN_KEY
+    # In SQLite a quoted name that is no column is text inside a window, but an alias in ORDER BY.
+    quoted = [token for token in core if token.token_type == TokenType.IDENTIFIER]
+    unsafe = dialect == "sqlite" and not qualified and any(projection.named(token) for token in quoted)
+    return _Key(name, None if unsafe else plain)

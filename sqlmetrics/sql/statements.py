@@ -7,15 +7,18 @@ millisecond) and runs where an engine cannot be trusted to refuse a second state
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
 from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import TokenError
 
-__all__ = ["first_word_rejection", "folded", "query_rejection", "strip_distinct", "tokens"]
+__all__ = ["find_dialect", "first_word_rejection", "folded", "query_rejection", "strip_distinct", "tokens"]
 
-_LEADING = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?![!M])(?:[^*]|\*(?!/))*\*/|;)*"
-_FIRST_WORD = re.compile(_LEADING + r"[\s(]*([A-Za-z_]+)?")
+LEADING = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?![!M])(?:[^*/]|\*(?!/)|/(?!\*))*\*/|;)*"
+"""What may stand before the first word. Comments in comments do not match: engines read them differently."""
+
+_FIRST_WORD = re.compile(LEADING + r"[\s(]*([A-Za-z_]+)?")
 _QUOTED = re.compile(r"('[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]]*\])")
 _LOOSE = re.compile(r"\s*([(),])\s*")
 
@@ -31,6 +34,15 @@ NOT_QUERIES = frozenset(
 """First words of statements that are not read-only queries, in any engine."""
 
 WRITING_WORDS = frozenset({"DELETE", "INSERT", "UPDATE", "MERGE", "TRUNCATE", "DROP", "ALTER", "CREATE", "GRANT"})
+
+_MAIN_WORDS = frozenset({"SELECT", "VALUES", "TABLE", "FROM"})
+_BEFORE_CTE_NAME = frozenset({"WITH", "RECURSIVE", ",", "BY", "SET", "CYCLE", "USING"})
+_CONTINUES_EXPRESSION = frozenset(
+    """
+    AND AS ASC AT BETWEEN COLLATE DESC DIV ESCAPE FOR FROM GLOB ILIKE IN IS ISNULL LIKE LIMIT MATCH MOD NOT NOTNULL
+    NULLS OR ORDER OVER PARTITION RANGE REGEXP RLIKE ROWS SEPARATOR SIMILAR THEN USING WHERE XOR
+    """.split()
+)
 
 
 def first_word_rejection(sql: str) -> str | None:
@@ -61,25 +73,28 @@ def folded(sql: str) -> str:
         sql: A query in a dialect whose names do not depend on letter case.
 
     Returns:
-        A key: equal keys mean the same query. A text with comments or letters beyond ASCII is its own key.
+        A key: equal keys mean the same query. A text with comments or letters beyond ASCII is its own key, and a
+        word that touches a quote (`x'ab'` is a blob) is told from one that does not (`x 'ab'` is a name).
 
     Examples:
         >>> folded("SELECT Count( * )  FROM t;") == folded("select count(*) from T")
         True
-        >>> folded("SELECT 'A'") == folded("SELECT 'a'")
-        False
+        >>> folded("SELECT 'A'") == folded("SELECT 'a'"), folded("SELECT x 'ab'") == folded("SELECT x'ab'")
+        (False, False)
     """
     if not sql.isascii() or "--" in sql or "/*" in sql:
         return sql
     parts = _QUOTED.split(sql)
     for i in range(0, len(parts), 2):
         spaced = f" {' '.join(parts[i].lower().split())} " if parts[i].strip() else " " * bool(parts[i])
+        if i + 1 < len(parts) and (parts[i][-1:].isalnum() or parts[i].endswith(("_", "&", "$"))):
+            spaced = spaced[:-1]
         parts[i] = _LOOSE.sub(r"\1", spaced)
     return "\0".join(parts).strip(" ;")
 
 
 @lru_cache(maxsize=32)
-def _dialect(name: str) -> Dialect:
+def find_dialect(name: str) -> Dialect:
     """Look a sqlglot dialect up once."""
     return Dialect.get_or_raise(name)
 
@@ -91,7 +106,7 @@ def tokens(sql: str, dialect: str) -> list[Token] | None:
         The tokens, or `None` if the text cannot be split (an unclosed quote, say).
     """
     try:
-        return _dialect(dialect).tokenize(sql)
+        return find_dialect(dialect).tokenize(sql)
     except TokenError:
         return None
 
@@ -120,47 +135,109 @@ def query_rejection(sql: str, dialect: str) -> str | None:
     found = tokens(sql, dialect)
     if found is None:
         return None  # the engine will not understand it either
+    scopes = [_Scope(statement=True)]
     ended = False
     for position, token in enumerate(found):
         if token.token_type == TokenType.SEMICOLON:
             ended = True
         elif ended:
             return "The text holds more than one statement; only one read-only query is run."
-        else:
-            rejection = _token_rejection(found, position)
-            if rejection:
-                return rejection
+        elif _writes(found, position, scopes):
+            return f"The query holds {token.text.upper()}; only one read-only query is run."
+        elif token.token_type == TokenType.INTO and not _follows_name_and_dot(found, position):
+            return "The query holds INTO, which writes its result somewhere; only one read-only query is run."
     return None
 
 
-def _token_rejection(found: list[Token], position: int) -> str | None:
-    """Say why one token shows that the statement writes."""
-    token = found[position]
-    if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
-        return None
-    word = token.text.upper()
-    before = found[position - 1].token_type if position else None
-    after = found[position + 1].token_type if position + 1 < len(found) else None
-    starts_clause = before in (None, TokenType.L_PAREN, TokenType.R_PAREN) and after not in (
-        TokenType.L_PAREN, TokenType.COMMA, TokenType.R_PAREN, TokenType.DOT,
-    )  # fmt: skip
-    if word in WRITING_WORDS and starts_clause:
-        return f"The query holds {word}; only one read-only query is run."
-    if token.token_type == TokenType.INTO:
-        return "The query holds INTO, which writes its result somewhere; only one read-only query is run."
-    return None
+@dataclass(slots=True)
+class _Scope:
+    """What a pair of parentheses, or the whole text, holds so far.
+
+    Attributes:
+        statement: Whether a statement must stand in it; otherwise an expression may.
+        empty: Whether it holds nothing yet.
+        lists_ctes: Whether it began with WITH and its main query has not begun yet.
+    """
+
+    statement: bool
+    empty: bool = True
+    lists_ctes: bool = False
+
+
+def _writes(found: list[Token], position: int, scopes: list[_Scope]) -> bool:
+    """Whether a token begins a statement that writes; keeps track of the parentheses around it."""
+    token, scope = found[position], scopes[-1]
+    kind = token.token_type
+    if kind in (TokenType.L_PAREN, TokenType.L_BRACKET):
+        before = found[position - 1].text.upper() if position else ""
+        body = scope.lists_ctes and before in ("AS", "MATERIALIZED")
+        statement = body or (scope.statement and scope.empty)
+        columns = before == "AS" and not body  # names and types of what a function returns
+        scopes.append(_Scope(statement, empty=not columns))
+        return False
+    if kind in (TokenType.R_PAREN, TokenType.R_BRACKET):
+        if len(scopes) > 1:
+            scopes.pop()
+            scopes[-1].empty = False
+        return False
+    first, scope.empty = scope.empty, False
+    if kind in (TokenType.STRING, TokenType.IDENTIFIER):
+        return False
+    word = token.text.upper().split(None, 1)[0] if token.text.strip() else ""
+    if first and word == "WITH":
+        scope.lists_ctes = True
+    elif first:
+        return _starts_write(found, position, scope, word)
+    elif scope.lists_ctes and word in _MAIN_WORDS:
+        scope.lists_ctes = False
+    return scope.lists_ctes and word in WRITING_WORDS and found[position - 1].text.upper() not in _BEFORE_CTE_NAME
+
+
+def _starts_write(found: list[Token], position: int, scope: _Scope, word: str) -> bool:
+    """Whether the first word in parentheses, or in the text, begins a statement that writes."""
+    if scope.statement:
+        return word in NOT_QUERIES | WRITING_WORDS
+    if word not in WRITING_WORDS or position + 1 == len(found):
+        return False
+    after = found[position + 1]
+    text = after.text.upper()
+    if word == "DELETE" and text == "FROM":
+        return True
+    is_word = after.token_type in (TokenType.STRING, TokenType.IDENTIFIER) or text[:1].isalpha() or text[:1] == "_"
+    return is_word and text.split(None, 1)[0] not in _CONTINUES_EXPRESSION
+
+
+def _follows_name_and_dot(found: list[Token], position: int) -> bool:
+    """Whether a token is the column in `table.column`."""
+    if position < 2 or found[position - 1].token_type != TokenType.DOT:
+        return False
+    return found[position - 2].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
 
 @lru_cache(maxsize=4096)
 def strip_distinct(sql: str, dialect: str) -> str:
     """Remove every DISTINCT outside quotes, as the Spider test suite does before it runs a query.
 
+    `IS [NOT] DISTINCT FROM` compares and `DISTINCT ON (...)` chooses rows by other columns: both stay.
+
     Examples:
         >>> strip_distinct("SELECT DISTINCT a, count(DISTINCT b) FROM t WHERE c = 'distinct'", "sqlite")
         "SELECT  a, count( b) FROM t WHERE c = 'distinct'"
+        >>> strip_distinct("SELECT a IS DISTINCT FROM b FROM t", "sqlite")
+        'SELECT a IS DISTINCT FROM b FROM t'
     """
     found = tokens(sql, dialect) or []
-    for token in reversed(found):
-        if token.token_type == TokenType.DISTINCT:
+    for position in range(len(found) - 1, -1, -1):
+        token = found[position]
+        if token.token_type == TokenType.DISTINCT and not _keeps_distinct(found, position):
             sql = sql[: token.start] + sql[token.end + 1 :]
     return sql
+
+
+def _keeps_distinct(found: list[Token], position: int) -> bool:
+    """Whether a DISTINCT is part of a comparison or of DISTINCT ON, or is a column."""
+    before = found[position - 1].token_type if position else None
+    after = [token.token_type for token in found[position + 1 : position + 3]]
+    if before in (TokenType.IS, TokenType.NOT):
+        return after[:1] == [TokenType.FROM]
+    return before == TokenType.DOT or after == [TokenType.ON, TokenType.L_PAREN]

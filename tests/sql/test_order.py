@@ -80,6 +80,23 @@ def test_no_outermost_order(sql: str) -> None:
         pytest.param("SELECT offset FROM t ORDER BY offset LIMIT 3", ("offset",), 3, 0, id="column-named-offset"),
         pytest.param('SELECT "limit" FROM t ORDER BY "limit" LIMIT 3', ("limit",), 3, 0, id="column-named-limit"),
         pytest.param("SELECT t.offset FROM t ORDER BY t.offset DESC", ("offset",), None, 0, id="qualified-offset"),
+        pytest.param("SELECT asc FROM t ORDER BY asc ASC", ("asc",), None, 0, id="column-named-asc"),
+        pytest.param("SELECT a FROM t ORDER BY a + offset LIMIT 3", ("a+offset",), 3, 0, id="offset-behind-a-plus"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 2 + 1 OFFSET 1", ("a",), None, 1, id="offset-is-still-read"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 3 OFFSET ?", (-1,), None, 0, id="unknown-offset"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT ?, 3", (-1,), None, 0, id="unknown-offset-first"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 0x10", ("a",), None, 0, id="hexadecimal"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 1_000", ("a",), None, 0, id="number-in-groups"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 1e1", ("a",), None, 0, id="power"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT ALL OFFSET 2", ("a",), None, 2, id="all"),
+        pytest.param("SELECT a FROM t ORDER BY a -- b\n/* c */ LIMIT 3 -- d", ("a",), 3, 0, id="comments-around"),
+        pytest.param("SELECT a FROM t ORDER BY a FETCH FIRST 3 ROWS WITH TIES", ("a",), None, 0, id="with-ties"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 3 FOR UPDATE", ("a",), 3, 0, id="for-update"),
+        pytest.param("SELECT a FROM t ORDER BY 1 COLLATE NOCASE", (-1,), None, 0, id="collated-position"),
+        pytest.param("SELECT a FROM t ORDER BY 'a'", (-1,), None, 0, id="constant"),
+        pytest.param("SELECT DISTINCT a AS b, b AS c FROM t ORDER BY t.b", (-1,), None, 0, id="hidden-by-an-alias"),
+        pytest.param("SELECT DISTINCT a, b + 1 FROM t ORDER BY b+1", (1,), None, 0, id="expression-of-the-list"),
+        pytest.param("SELECT DISTINCT *, b + 1 FROM t ORDER BY b+1", ("b+1",), None, 0, id="expression-behind-a-star"),
     ],
 )
 def test_keys_and_limits(sql: str, keys: tuple[int | str, ...], limit: int | None, offset: int) -> None:
@@ -104,6 +121,77 @@ def test_parentheses_around_the_whole_query_are_no_subquery(sql: str, dialect: s
 
 def test_the_order_of_one_side_of_a_union_is_not_outermost() -> None:
     assert outermost_order("(SELECT a FROM t ORDER BY a LIMIT 1) UNION ALL SELECT b FROM u", "postgres") is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "keys", "limit"),
+    [
+        pytest.param("(SELECT a FROM t ORDER BY a) LIMIT 3", ("a",), 3, id="limit-behind"),
+        pytest.param("(SELECT a FROM t ORDER BY a LIMIT 5) LIMIT 3", ("a",), None, id="two-limits"),
+        pytest.param("WITH c AS (SELECT 1 AS a) (SELECT a FROM c ORDER BY a)", ("a",), None, id="behind-ctes"),
+        pytest.param("(SELECT a FROM t UNION SELECT b FROM u ORDER BY 1 LIMIT 3)", (0,), 3, id="union-inside"),
+        pytest.param("(SELECT a FROM t) UNION (SELECT b FROM u) ORDER BY 1", (0,), None, id="union-of-two"),
+        pytest.param("SELECT a FROM t ORDER BY a USING > NULLS FIRST", ("a",), None, id="using"),
+        pytest.param("SELECT a FROM t QUALIFY rank() OVER (ORDER BY b) = 1 ORDER BY a", ("a",), None, id="qualify"),
+        pytest.param("SELECT a FROM t ORDER BY a LIMIT 10 PERCENT", ("a",), None, id="percent"),
+    ],
+)
+def test_other_forms(sql: str, keys: tuple[int | str, ...], limit: int | None) -> None:
+    order = outermost_order(sql, "postgres")
+    assert order is not None
+    assert (order.keys, order.limit) == (keys, limit)
+
+
+def test_a_limit_that_is_unknown_is_told_from_none() -> None:
+    known = [
+        order.limit_known if (order := outermost_order(f"SELECT a FROM t ORDER BY a{tail}", "postgres")) else None
+        for tail in ("", " LIMIT 3", " LIMIT ALL", " LIMIT 2 + 1", " LIMIT (SELECT 3)", " OFFSET 1 + 1")
+    ]
+    assert known == [True, True, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("sql", "limit", "unlimited"),
+    [
+        ("SELECT TOP 5 a FROM t ORDER BY a", 5, "SELECT  a FROM t ORDER BY a"),
+        ("SELECT DISTINCT TOP (5) a FROM t ORDER BY a", 5, "SELECT DISTINCT  a FROM t ORDER BY a"),
+        ("SELECT TOP 5 PERCENT a FROM t ORDER BY a", None, "SELECT  a FROM t ORDER BY a"),
+        ("SELECT top, a FROM t ORDER BY top", None, "SELECT top, a FROM t ORDER BY top"),
+    ],
+)
+def test_top(sql: str, limit: int | None, unlimited: str) -> None:
+    order = outermost_order(sql, "tsql")
+    assert order is not None
+    assert (order.limit, order.unlimited_query(None)) == (limit, unlimited)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "rank_key"),
+    [
+        pytest.param("postgres", 'SELECT -a AS "M", m FROM t ORDER BY m', "m", id="quotes-keep-case"),
+        pytest.param("postgres", "SELECT -a AS M FROM t ORDER BY m", "-a", id="without-quotes-case-is-folded"),
+        pytest.param("duckdb", 'SELECT -a AS "M" FROM t ORDER BY m', "-a", id="case-never-matters"),
+        pytest.param("postgres", "SELECT ARRAY[1, 2], b FROM t ORDER BY 2", "b", id="comma-in-brackets"),
+        pytest.param("duckdb", "SELECT {'k': 1, 'l': 2}, b FROM t ORDER BY 2", "b", id="comma-in-braces"),
+        pytest.param("duckdb", "SELECT m: -a FROM t ORDER BY m", "-a", id="alias-first"),
+        pytest.param("sqlite", "SELECT t.b, a AS b FROM t ORDER BY b", "a", id="alias-before-column"),
+        pytest.param("sqlite", "SELECT t.b FROM t JOIN u USING (b) ORDER BY b", "t.b", id="qualified-column"),
+        pytest.param("sqlite", "SELECT *, -a AS a FROM t ORDER BY a", None, id="star-before-an-alias"),
+        pytest.param("sqlite", 'SELECT -a AS m FROM t ORDER BY -"m"', None, id="quoted-alias-in-an-expression"),
+        pytest.param("sqlite", "SELECT a FROM t ORDER BY +1", None, id="signed-position"),
+        pytest.param("duckdb", "SELECT * EXCLUDE (a) FROM t ORDER BY 1", None, id="exclude"),
+        pytest.param("duckdb", "SELECT COLUMNS('a.*'), b FROM t ORDER BY 2", None, id="columns"),
+        pytest.param("duckdb", "SELECT a FROM t ORDER BY ALL", None, id="order-by-all"),
+        pytest.param("duckdb", "SELECT -a AS a FROM t ORDER BY a COLLATE NOCASE", None, id="collated-alias"),
+        pytest.param("postgres", "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b", None, id="distinct-on"),
+        pytest.param("mysql", "SELECT DISTINCTROW a FROM t ORDER BY a", None, id="distinctrow"),
+    ],
+)
+def test_what_a_window_is_ordered_by(dialect: str, sql: str, rank_key: str | None) -> None:
+    order = outermost_order(sql, dialect)
+    assert order is not None
+    expected = None if rank_key is None else f"DENSE_RANK() OVER (ORDER BY {rank_key}) AS"
+    assert order.ranked_sql is None if expected is None else expected in (order.ranked_sql or "")
 
 
 @pytest.fixture
@@ -148,6 +236,26 @@ def database(tmp_path: Path) -> Iterator[SQLiteDatabase]:
             "SELECT title FROM club ORDER BY CASE WHEN members > 1 THEN 0 ELSE 1 END", [1, 1, 1, 2, 2], id="case"
         ),
         pytest.param("SELECT * FROM club ORDER BY members", [1, 1, 2, 2, 3], id="star"),
+        pytest.param("SELECT title, members FROM club ORDER BY (2) DESC", [1, 2, 2, 3, 3], id="(position)"),
+        pytest.param("SELECT title, members AS m FROM club ORDER BY (m) DESC", [1, 2, 2, 3, 3], id="(alias)"),
+        pytest.param("SELECT town FROM club ORDER BY 1 COLLATE NOCASE", [1, 2, 3, 3, 4], id="collated-position"),
+        pytest.param(
+            "SELECT town || '' AS title FROM club ORDER BY title COLLATE NOCASE", [1, 2, 3, 3, 4], id="collated-alias"
+        ),
+        pytest.param("SELECT -members 'title' FROM club ORDER BY title", [1, 2, 2, 3, 3], id="alias-in-quotes"),
+        pytest.param("SELECT -members last FROM club ORDER BY last", [1, 2, 2, 3, 3], id="alias-named-last"),
+        pytest.param("SELECT town IS DISTINCT FROM 'x' AS x, members FROM club ORDER BY 2", [1, 1, 2, 2, 3], id="is"),
+        pytest.param("SELECT title FROM club ORDER BY offset, members LIMIT 1", [1, 2, 2, 3, 3], id="bare-offset"),
+        pytest.param("SELECT title FROM club ORDER BY 'members'", [1, 1, 1, 1, 1], id="constant"),
+        pytest.param("SELECT title -- a\nFROM club ORDER BY members -- b\n LIMIT 2", [1, 1, 2, 2, 3], id="comments"),
+        pytest.param(
+            "SELECT group_concat(title) AS g FROM club GROUP BY members ORDER BY max(offset), g", [1, 2, 3], id="concat"
+        ),
+        pytest.param(
+            "SELECT members AS title, title AS x FROM club ORDER BY title || ''",
+            [1, 2, 3, 4, 5],
+            id="alias-in-expression",
+        ),
     ],
 )
 def test_ranked_queries_run(database: SQLiteDatabase, sql: str, ranks: list[int]) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from sqlmetrics.sql.statements import (
     first_word_rejection,
+    folded,
     query_rejection,
     strip_distinct,
     tokens,
@@ -53,6 +54,13 @@ def test_queries_pass(sql: str, dialect: str) -> None:
         pytest.param("postgres", 'SELECT "into", "delete" FROM t', id="quoted-names"),
         pytest.param("postgres", "SELECT (update + 1) FROM t", id="column-in-parentheses"),
         pytest.param("postgres", "SELECT a->>'delete' FROM t", id="json"),
+        pytest.param("postgres", "SELECT CAST(update AS int), (delete) FROM t", id="column-in-a-cast"),
+        pytest.param("postgres", "SELECT (grant BETWEEN 1 AND 2), (drop IS NULL) FROM t", id="column-in-a-condition"),
+        pytest.param("postgres", "SELECT array_agg(update ORDER BY x), extract(update FROM x) FROM t", id="arguments"),
+        pytest.param("postgres", "SELECT count(*) delete FROM t", id="alias-behind-parentheses"),
+        pytest.param("postgres", "WITH delete AS (SELECT 1), update(x) AS (SELECT 2) SELECT 1", id="cte-names"),
+        pytest.param("postgres", "SELECT * FROM f() AS (update int, delete text)", id="column-definitions"),
+        pytest.param("postgres", "SELECT t.into FROM t", id="column-named-into"),
         pytest.param("mysql", "SELECT 'it\\'s; DROP TABLE t'", id="backslash-quote"),
         pytest.param("mysql", 'SELECT "a; DROP TABLE t"', id="double-quoted-text"),
         pytest.param("mysql", "SELECT `delete`, `into` FROM t", id="backticks"),
@@ -100,6 +108,23 @@ def test_writes_are_refused(sql: str, word: str, dialect: str) -> None:
         pytest.param("sqlite", "SELECT '\\'; DROP TABLE t; --'", id="nor-in-sqlite"),
         pytest.param("mysql", "SELECT 1 INTO OUTFILE '/tmp/x'", id="outfile"),
         pytest.param("mysql", "SELECT '/*'; DROP TABLE t; -- */'", id="comment-in-text"),
+        pytest.param("mysql", "/* a /* b */ DELETE FROM t", id="comments-do-not-nest"),
+        pytest.param("oracle", "/* /* */ DELETE FROM t -- */ SELECT 1", id="nor-in-oracle"),
+        pytest.param("mysql", "# a\nDELETE FROM t", id="behind-a-hash-comment"),
+        pytest.param("postgres", "/* a /* b */ c */ DELETE FROM t", id="behind-a-nested-comment"),
+        pytest.param(
+            "postgres", "WITH a AS (WITH b AS (SELECT 1) DELETE FROM t RETURNING x) SELECT 1", id="cte-in-cte"
+        ),
+        pytest.param("postgres", "WITH a AS NOT MATERIALIZED (UPDATE t SET x = 1) SELECT 1", id="materialized"),
+        pytest.param("postgres", "WITH a AS ((DELETE FROM t RETURNING x)) SELECT 1", id="double-parentheses"),
+        pytest.param("postgres", "(WITH a AS (SELECT 1) UPDATE t SET x = 1)", id="update-in-parentheses"),
+        pytest.param("postgres", "(SELECT 1) UNION (DELETE FROM t)", id="union-with-a-write"),
+        pytest.param("postgres", "SELECT * FROM [DELETE FROM t RETURNING x]", id="brackets"),
+        pytest.param("postgres", "SELECT * FROM FINAL TABLE (UPDATE t SET x = 1)", id="final-table"),
+        pytest.param("postgres", "SELECT 1.INTO u", id="into-behind-a-number"),
+        pytest.param(
+            "postgres", "WITH RECURSIVE a AS (SELECT 1) SEARCH BREADTH FIRST BY x SET o DELETE FROM t", id="search"
+        ),
     ],
 )
 def test_writes_of_one_dialect_are_refused(dialect: str, sql: str) -> None:
@@ -134,7 +159,30 @@ def test_comments_of_any_length_are_read_quickly() -> None:
             "sqlite", "SELECT a IS NOT DISTINCT FROM b", "SELECT a IS NOT DISTINCT FROM b", id="is-not-distinct"
         ),
         pytest.param("postgres", "SELECT 'open", "SELECT 'open", id="unreadable"),
+        pytest.param("postgres", "SELECT DISTINCT ON (a) a FROM t", "SELECT DISTINCT ON (a) a FROM t", id="on"),
+        pytest.param("sqlite", "SELECT DISTINCT(a) FROM t", "SELECT (a) FROM t", id="parentheses"),
     ],
 )
 def test_strip_distinct(dialect: str, sql: str, stripped: str) -> None:
     assert strip_distinct(sql, dialect) == stripped
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("SELECT a FROM t", "select  A\nfrom T ;", True),
+        ("SELECT ( 'x' , a )", "SELECT ('x',A)", True),
+        ("SELECT 'x' AS y", "SELECT  'x'  as Y", True),
+        ("SELECT X'ab'", "SELECT x'ab'", True),
+        ("SELECT x'ab'", "SELECT x 'ab'", False),
+        ("SELECT e'ab'", "SELECT e 'ab'", False),
+        ("SELECT n'ab'", "SELECT n 'ab'", False),
+        ("SELECT b'01'", "SELECT b '01'", False),
+        ("SELECT u&'ab'", "SELECT u& 'ab'", False),
+        ("SELECT 'a''b'", "SELECT 'a' 'b'", False),
+        ("SELECT 'A'", "SELECT 'a'", False),
+        ("SELECT 1 -- A", "SELECT 1 -- a", False),
+    ],
+)
+def test_folded(one: str, other: str, same: bool) -> None:
+    assert (folded(one) == folded(other)) is same
