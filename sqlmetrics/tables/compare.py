@@ -5,21 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from decimal import InvalidOperation
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from sqlmetrics.results import ReasonCode
-from sqlmetrics.tables.columns import ColumnSearch, Pairing, may_permute, pair_by_name, project
+from sqlmetrics.tables.columns import ColumnSearch, Pairing, may_permute, pair_by_name, project, rows_agree
 from sqlmetrics.tables.differences import Differences, find_differences
 from sqlmetrics.tables.policy import ComparisonPolicy
-from sqlmetrics.tables.rows import (
-    SearchExhaustedError,
-    Unified,
-    match_within_tolerance,
-    same_multiset,
-    unify,
-)
-from sqlmetrics.tables.table import Table
+from sqlmetrics.tables.rows import PLAIN_TYPES, SearchExhaustedError, Unified, rows_close, same_multiset, unify
+from sqlmetrics.tables.table import Row, Table
 
 __all__ = ["Match", "TableComparison", "compare", "match_tables"]
 
@@ -31,7 +29,8 @@ class Match(NamedTuple):
 
     Attributes:
         equal: Whether the tables are equal under the policy; `None` if the search passed its budget.
-        pairing: For every gold column its predicted column, if equal.
+        pairing: For every gold column its predicted column, if equal. It ends early where an empty prediction has
+            fewer columns than an empty gold and the policy does not mind.
         same_sequence: Whether the rows also come in the same sequence, if equal.
         unified: Both sides as keys, if those were needed; an explanation can start from them.
     """
@@ -90,9 +89,12 @@ def compare(
     """
     match = match_tables(predicted, gold, policy, blocks=blocks)
     if match.equal:
-        return TableComparison(True, _equal_codes(predicted, gold, match), match.pairing or (), match.same_sequence)
+        pairing = match.pairing or ()
+        unanswered = (None,) * (len(gold.columns) - len(pairing))
+        codes = _equal_codes(predicted, gold, match)
+        return TableComparison(True, codes, (*pairing, *unanswered), match.same_sequence)
     unified = match.unified or unify(predicted.rows, gold.rows, policy)
-    differences = find_differences(predicted, gold, unified, policy, ordered=blocks is not None)
+    differences = find_differences(predicted, gold, unified, policy, blocks=blocks)
     return TableComparison(match.equal, differences.codes, differences.pairing, False, differences)
 
 
@@ -129,7 +131,8 @@ def match_tables(
     if not _shapes_fit(predicted, gold, policy):
         return Match(False)
     if not gold.rows and not predicted.rows:
-        return Match(True, _identity(gold))
+        width = min(len(predicted.columns), len(gold.columns))  # they may differ where both are empty
+        return Match(True, tuple(range(width)))
     same_width = len(predicted.columns) == len(gold.columns)
     if same_width and policy.types == "value":
         quick = _match_raw(predicted, gold, policy, blocks)
@@ -161,20 +164,58 @@ def _shapes_fit(predicted: Table, gold: Table, policy: ComparisonPolicy) -> bool
 
 def _match_raw(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None) -> Match | None:
     """Compare the drivers' own tuples by position; `None` if that does not settle it."""
-    if predicted.rows == gold.rows:
-        return Match(True, _identity(gold))
     try:
-        if policy.rows == "set":
-            equal = set(predicted.rows) == set(gold.rows)
-        elif blocks is not None:
-            equal = same_multiset(
-                list(zip(blocks, predicted.rows, strict=True)), list(zip(blocks, gold.rows, strict=True))
-            )
-        else:
-            equal = same_multiset(predicted.rows, gold.rows)
-    except TypeError:  # lists, maps: cells that do not hash
+        same_sequence = predicted.rows == gold.rows
+        if not same_sequence and not _raw_rows_agree(predicted.rows, gold.rows, policy, blocks):
+            return None
+    except (TypeError, InvalidOperation):  # lists and maps do not hash, a signalling NaN does not compare
         return None
-    return Match(True, _identity(gold), same_sequence=False) if equal else None
+    if predicted.rows is not gold.rows and _ignores_fold(predicted.rows, gold.rows):
+        return None
+    return Match(True, _identity(gold), same_sequence)
+
+
+def _raw_rows_agree(
+    predicted: list[Row], gold: list[Row], policy: ComparisonPolicy, blocks: Sequence[int] | None
+) -> bool:
+    """Whether the rows agree as they are, whatever their sequence."""
+    if policy.rows == "set":
+        return set(predicted) == set(gold)
+    if blocks is not None:
+        return same_multiset(list(zip(blocks, predicted, strict=True)), list(zip(blocks, gold, strict=True)))
+    return same_multiset(predicted, gold)
+
+
+def _ignores_fold(predicted: list[Row], gold: list[Row]) -> bool:
+    """Whether rows that Python takes as equal may be different moments.
+
+    Python compares two times of one zone by the clock alone, so that the hour which comes twice when summer time
+    ends counts as one. A column that begins with a plain value is taken to hold no times: the columns of a driver
+    are of one type, or SQLite's, which has no times. Looking at every cell would take longer than comparing them.
+    """
+    for column, value in enumerate(gold[0]):
+        if type(value) in PLAIN_TYPES and value is not None:
+            continue
+        cell = itemgetter(column)
+        if set(map(type, map(cell, gold))) <= PLAIN_TYPES:
+            continue
+        if _any_fold(map(cell, gold)) or _any_fold(map(cell, predicted)):
+            return True
+    return False
+
+
+def _any_fold(values: Iterable[Any]) -> bool:
+    """Whether a time occurs that is the second of its clock reading."""
+    for value in values:
+        if isinstance(value, dt.datetime):
+            if value.fold:
+                return True
+        elif isinstance(value, list | tuple | set | frozenset):
+            if _any_fold(value):
+                return True
+        elif isinstance(value, dict) and (_any_fold(value) or _any_fold(value.values())):
+            return True
+    return False
 
 
 def _match_keys(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: Sequence[int] | None) -> Match:
@@ -183,13 +224,13 @@ def _match_keys(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks:
     blocks = blocks if policy.rows == "multiset" else None
 
     def agree(pairing: Pairing) -> bool:
-        return _rows_agree(predicted, gold, unified, pairing, policy, blocks)
+        return rows_agree(predicted, gold, unified, pairing, policy, blocks)
 
     identity = _identity(gold)
     same_width = len(predicted.columns) == len(identity)
     # Raw keys were compared by position before, unless storage classes count (then keys are never raw).
     if same_width and not unified.raw and agree(identity):
-        return Match(True, identity, _same_sequence(unified, identity))
+        return Match(True, identity, _same_sequence(predicted, gold, unified, identity, policy))
     if policy.columns == "position" or not may_permute(unified, extra_columns=policy.extra_columns):
         return Match(False, unified=unified)
     by_name = pair_by_name(predicted.columns, gold.columns)
@@ -201,27 +242,12 @@ def _match_keys(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks:
         pairing = search.find({})
     if pairing is None:
         return Match(False, unified=unified)
-    return Match(True, pairing, _same_sequence(unified, pairing))
+    return Match(True, pairing, _same_sequence(predicted, gold, unified, pairing, policy))
 
 
-def _rows_agree(
-    predicted: Table,
-    gold: Table,
-    unified: Unified,
-    pairing: Pairing,
-    policy: ComparisonPolicy,
-    blocks: Sequence[int] | None,
-) -> bool:
-    """Whether the rows agree under one pairing of columns."""
-    keys_p, keys_g = project(unified.predicted, pairing), unified.gold
-    if blocks is not None:
-        keys_p = [(block, *row) for block, row in zip(blocks, keys_p, strict=True)]
-        keys_g = [(block, *row) for block, row in zip(blocks, keys_g, strict=True)]
-    if not unified.exact:
-        return match_within_tolerance(project(predicted.rows, pairing), gold.rows, (keys_p, keys_g), policy)
-    return set(keys_p) == set(keys_g) if policy.rows == "set" else same_multiset(keys_p, keys_g)
-
-
-def _same_sequence(unified: Unified, pairing: Pairing) -> bool:
+def _same_sequence(predicted: Table, gold: Table, unified: Unified, pairing: Pairing, policy: ComparisonPolicy) -> bool:
     """Whether the rows come in the same order."""
-    return project(unified.predicted, pairing) == unified.gold
+    if unified.exact:
+        return project(unified.predicted, pairing) == unified.gold
+    rows = project(predicted.rows, pairing)
+    return len(rows) == len(gold.rows) and all(map(partial(rows_close, policy=policy), rows, gold.rows))

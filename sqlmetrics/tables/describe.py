@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlmetrics.results import ReasonCode
 from sqlmetrics.tables.compare import TableComparison
+from sqlmetrics.tables.differences import Differences
 from sqlmetrics.tables.table import Row, Table
 from sqlmetrics.tables.values import show
 
@@ -105,7 +106,7 @@ def describe_difference(comparison: TableComparison, predicted: Table, gold: Tab
     if ReasonCode.EXTRA_COLUMNS in comparison.codes and found.extra_columns:
         parts.append("extra: " + ", ".join(map(show, found.extra_columns[:SHOWN_CELLS])))
     if comparison.codes[:1] == (ReasonCode.ROW_ORDER,):
-        parts.append(_first_misplaced(predicted, gold))
+        parts.append(_misplaced_row(found, predicted, gold))
     if found.missing_rows:
         parts.append(f"only in the gold ({found.missing_row_count}): {show_row(found.missing_rows[0])}")
     if found.extra_rows:
@@ -113,9 +114,11 @@ def describe_difference(comparison: TableComparison, predicted: Table, gold: Tab
     return "; ".join(part for part in parts if part)
 
 
-def _first_misplaced(predicted: Table, gold: Table) -> str:
-    """The first place at which two row sequences part."""
-    for number, (row, expected) in enumerate(zip(predicted.rows, gold.rows, strict=False), start=1):
-        if row != expected:
-            return f"row {number} is {show_row(row)}, in the gold {show_row(expected)}"
-    return ""
+def _misplaced_row(found: Differences, predicted: Table, gold: Table) -> str:
+    """The first place at which two row sequences part, on the columns that are paired."""
+    if found.misplaced is None:
+        return ""
+    paired = [(p, g) for g, p in enumerate(found.pairing) if p is not None]
+    row, expected = predicted.rows[found.misplaced], gold.rows[found.misplaced]
+    shown, wanted = show_row(tuple(row[p] for p, _ in paired)), show_row(tuple(expected[g] for _, g in paired))
+    return f"row {found.misplaced + 1} is {shown}, in the gold {wanted}"

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlmetrics.results import ReasonCode
-from sqlmetrics.tables.columns import ColumnSearch, fold_name, may_permute, pair_by_name
+from sqlmetrics.tables.columns import ColumnSearch, Pairing, fixed_pairs, may_permute, pair_by_name, rows_agree
 from sqlmetrics.tables.policy import ComparisonPolicy
-from sqlmetrics.tables.rows import SearchExhaustedError, Unified, leftovers, same_multiset
+from sqlmetrics.tables.rows import (
+    SearchExhaustedError,
+    Unified,
+    leftovers,
+    leftovers_within_tolerance,
+    rows_close,
+    same_multiset,
+    storage_key,
+)
 from sqlmetrics.tables.table import Row, Table
 from sqlmetrics.tables.values import is_nan, is_number, key
 
@@ -31,8 +40,9 @@ class Differences(NamedTuple):
         extra_row_count: Predicted rows without an equal gold row, on the paired columns.
         missing_rows: A few of the gold rows without partner.
         extra_rows: A few of the predicted rows without partner.
-        missing_columns: Names of gold columns that no predicted column answers.
-        extra_columns: Names of predicted columns that answer none.
+        missing_columns: Names of gold columns that no predicted column answers, or none of that name if names count.
+        extra_columns: Names of predicted columns that answer none, or none of that name if names count.
+        misplaced: Where the rows agree but not their order: the first place at which the two sequences part.
     """
 
     codes: tuple[ReasonCode, ...]
@@ -43,10 +53,20 @@ class Differences(NamedTuple):
     extra_rows: tuple[Row, ...] = ()
     missing_columns: tuple[str, ...] = ()
     extra_columns: tuple[str, ...] = ()
+    misplaced: int | None = None
+
+
+class _Paired(NamedTuple):
+    """Both sides on the columns that are held against each other."""
+
+    rows_p: list[Row]
+    rows_g: list[Row]
+    keys_p: list[Row]
+    keys_g: list[Row]
 
 
 def find_differences(
-    predicted: Table, gold: Table, unified: Unified, policy: ComparisonPolicy, *, ordered: bool
+    predicted: Table, gold: Table, unified: Unified, policy: ComparisonPolicy, *, blocks: Sequence[int] | None
 ) -> Differences:
     """Explain why two tables are not equal under a policy.
 
@@ -55,27 +75,24 @@ def find_differences(
         gold: The gold table.
         unified: Both sides as keys.
         policy: The policy they were compared under.
-        ordered: Whether row order counted.
+        blocks: For every gold row its block, if row order counted.
 
     Returns:
         The codes and a bounded sample of what differs.
     """
-    pairing = _pairing_to_show(predicted, gold, unified)
+    pairing = _pairing_to_show(predicted, gold, unified, policy, ordered=blocks is not None)
     paired = [(p, g) for g, p in enumerate(pairing) if p is not None]
-    keys_p = _select(unified.predicted, [p for p, _ in paired], len(predicted.columns))
-    keys_g = _select(unified.gold, [g for _, g in paired], len(gold.columns))
-    rest_p, rest_g = leftovers(keys_p, keys_g)
+    sides = _on_pairs(predicted, gold, unified, paired)
+    rest_p, rest_g = _without_partner(sides, unified, policy)
     codes = [
         *_empty_codes(predicted, gold),
         *_column_codes(predicted, gold, policy),
-        *(_row_codes(keys_p, keys_g, rest_p, rest_g, ordered=ordered) if paired else ()),
-        *_permutation_code(unified, policy),
+        *(_row_codes(sides, rest_p, rest_g, exact=unified.exact, ordered=blocks is not None) if paired else ()),
+        *_permutation_code(predicted, gold, unified, policy),
     ]
     if paired and rest_p and len(rest_p) == len(rest_g) <= EXPLAINED_ROWS:
-        rows_p = [tuple([predicted.rows[i][p] for p, _ in paired]) for i in rest_p]
-        rows_g = [tuple([gold.rows[i][g] for _, g in paired]) for i in rest_g]
-        codes += _cell_codes(rows_p, rows_g)
-    answered = {p for p, _ in paired}
+        codes += _cell_codes([sides.rows_p[i] for i in rest_p], [sides.rows_g[i] for i in rest_g], policy)
+    answered = {p: g for p, g in paired if not policy.column_names or predicted.columns[p] == gold.columns[g]}
     return Differences(
         codes=tuple(dict.fromkeys(_leading_first(codes))) or (ReasonCode.VALUES_DIFFER,),
         pairing=pairing,
@@ -83,8 +100,21 @@ def find_differences(
         extra_row_count=len(rest_p),
         missing_rows=tuple(gold.rows[i] for i in rest_g[:SHOWN_ROWS]),
         extra_rows=tuple(predicted.rows[i] for i in rest_p[:SHOWN_ROWS]),
-        missing_columns=tuple(name for g, name in enumerate(gold.columns) if pairing[g] is None),
+        missing_columns=tuple(name for g, name in enumerate(gold.columns) if g not in answered.values()),
         extra_columns=tuple(name for p, name in enumerate(predicted.columns) if p not in answered),
+        misplaced=_first_misplaced(sides, unified, policy, blocks) if ReasonCode.ROW_ORDER in codes else None,
+    )
+
+
+def _on_pairs(predicted: Table, gold: Table, unified: Unified, paired: list[tuple[int, int]]) -> _Paired:
+    """Take the paired columns of both sides."""
+    positions_p, positions_g = [p for p, _ in paired], [g for _, g in paired]
+    width_p, width_g = len(predicted.columns), len(gold.columns)
+    return _Paired(
+        _select(predicted.rows, positions_p, width_p),
+        _select(gold.rows, positions_g, width_g),
+        _select(unified.predicted, positions_p, width_p),
+        _select(unified.gold, positions_g, width_g),
     )
 
 
@@ -93,6 +123,36 @@ def _select(rows: list[Row], positions: list[int], width: int) -> list[Row]:
     if positions == list(range(width)):
         return rows
     return [tuple([row[position] for position in positions]) for row in rows]
+
+
+def _without_partner(sides: _Paired, unified: Unified, policy: ComparisonPolicy) -> tuple[list[int], list[int]]:
+    """The positions of the rows on both sides that find no partner."""
+    if unified.exact:
+        return leftovers(sides.keys_p, sides.keys_g)
+    try:
+        return leftovers_within_tolerance(sides.rows_p, sides.rows_g, (sides.keys_p, sides.keys_g), policy)
+    except SearchExhaustedError:  # then rows that are not identical have to do
+        return leftovers(_exact_keys(sides.rows_p), _exact_keys(sides.rows_g))
+
+
+def _exact_keys(rows: list[Row]) -> list[Row]:
+    """Rows as keys that know no tolerance."""
+    return [tuple(map(key, row)) for row in rows]
+
+
+def _first_misplaced(
+    sides: _Paired, unified: Unified, policy: ComparisonPolicy, blocks: Sequence[int] | None
+) -> int | None:
+    """The first place whose predicted row is none of the gold's block there."""
+    if not unified.exact:
+        pairs = zip(sides.rows_p, sides.rows_g, strict=False)
+        return next((place for place, (row, other) in enumerate(pairs) if not rows_close(row, other, policy)), None)
+    left = Counter(zip(blocks or (), sides.keys_g, strict=False))
+    for place, pair in enumerate(zip(blocks or (), sides.keys_p, strict=False)):
+        left[pair] -= 1
+        if left[pair] < 0:
+            return place
+    return None
 
 
 _LEADERS = (
@@ -117,8 +177,40 @@ def _leading_first(codes: list[ReasonCode]) -> list[ReasonCode]:
     return sorted(codes, key=lambda code: _LEADERS.index(code) if code in _LEADERS else len(_LEADERS))
 
 
-def _pairing_to_show(predicted: Table, gold: Table, unified: Unified) -> tuple[int | None, ...]:
-    """Pair columns for an explanation: by position if widths agree and no name contradicts, else by name and value."""
+def _search(
+    predicted: Table, gold: Table, unified: Unified, policy: ComparisonPolicy, fixed: dict[int, int]
+) -> Pairing | None:
+    """Look for a pairing of columns under which the rows agree in some order; `None` as well if that takes long."""
+
+    def agree(pairing: Pairing) -> bool:
+        return unified.exact or rows_agree(predicted, gold, unified, pairing, policy, None)
+
+    if not may_permute(unified, extra_columns=len(predicted.columns) > len(gold.columns)):
+        return None
+    try:
+        return ColumnSearch(unified, policy, None, agree).find(fixed)
+    except SearchExhaustedError:
+        return None
+
+
+def _pairing_to_show(
+    predicted: Table, gold: Table, unified: Unified, policy: ComparisonPolicy, *, ordered: bool
+) -> tuple[int | None, ...]:
+    """Pair columns for an explanation.
+
+    If only the order of rows can be wrong, that is the pairing which shows it. Otherwise columns are paired by
+    position if widths agree and no name contradicts, else by name and value.
+    """
+    if ordered:
+        for fixed in fixed_pairs(predicted.columns, gold.columns, policy):
+            pairing = _search(predicted, gold, unified, policy, fixed)
+            if pairing is not None:
+                return pairing
+    return _pairing_by_name(predicted, gold, unified)
+
+
+def _pairing_by_name(predicted: Table, gold: Table, unified: Unified) -> tuple[int | None, ...]:
+    """Pair columns by position if widths agree and no name contradicts, else by name, and the rest by value."""
     same_width = len(predicted.columns) == len(gold.columns)
     by_name: dict[int, int | None] = dict(pair_by_name(predicted.columns, gold.columns))
     if same_width and all(g == p for g, p in by_name.items()):
@@ -153,15 +245,17 @@ def _column_codes(predicted: Table, gold: Table, policy: ComparisonPolicy) -> li
     if surplus:
         return [ReasonCode.EXTRA_COLUMNS if surplus > 0 else ReasonCode.MISSING_COLUMNS]
     if policy.column_names and predicted.columns != gold.columns:
-        names = same_multiset(*(tuple(map(fold_name, table.columns)) for table in (predicted, gold)))
-        return [ReasonCode.COLUMN_ORDER] if names else [ReasonCode.MISSING_COLUMNS, ReasonCode.EXTRA_COLUMNS]
+        if same_multiset(predicted.columns, gold.columns):
+            return [ReasonCode.COLUMN_ORDER]
+        return [ReasonCode.MISSING_COLUMNS, ReasonCode.EXTRA_COLUMNS]
     return []
 
 
-def _row_codes(
-    keys_p: list[Row], keys_g: list[Row], rest_p: list[int], rest_g: list[int], *, ordered: bool
-) -> list[ReasonCode]:
+def _row_codes(sides: _Paired, rest_p: list[int], rest_g: list[int], *, exact: bool, ordered: bool) -> list[ReasonCode]:
     """Codes for rows in another order, in another number, or without partner."""
+    keys_p, keys_g = sides.keys_p, sides.keys_g
+    if not exact:  # equal keys do not mean equal rows there
+        keys_p, keys_g = _exact_keys(sides.rows_p), _exact_keys(sides.rows_g)
     if not rest_p and not rest_g:
         return [ReasonCode.ROW_ORDER] if ordered and keys_p != keys_g else []
     codes = []
@@ -176,35 +270,46 @@ def _row_codes(
     return codes
 
 
-def _permutation_code(unified: Unified, policy: ComparisonPolicy) -> list[ReasonCode]:
+def _permutation_code(predicted: Table, gold: Table, unified: Unified, policy: ComparisonPolicy) -> list[ReasonCode]:
     """`column_order` if some permutation of the columns makes the rows agree."""
-    rows_p, rows_g = unified.predicted, unified.gold
-    if len(rows_p) != len(rows_g) or not rows_g or len(rows_p[0]) != len(rows_g[0]) or not may_permute(unified):
+    if len(predicted.rows) != len(gold.rows) or not gold.rows or len(predicted.columns) != len(gold.columns):
         return []
-    try:
-        pairing = ColumnSearch(unified, policy, None).find({})
-    except SearchExhaustedError:
-        return []
+    pairing = _search(predicted, gold, unified, policy, {})
     return [ReasonCode.COLUMN_ORDER] if pairing and list(pairing) != sorted(pairing) else []
 
 
-def _cell_codes(rows_p: list[Row], rows_g: list[Row]) -> list[ReasonCode]:
+def _cell_codes(rows_p: list[Row], rows_g: list[Row], policy: ComparisonPolicy) -> list[ReasonCode]:
     """Codes for rows that differ in one respect only: type, case, white space, NULL, rounding, a single cell."""
     codes = []
+    same = storage_key if policy.types == "storage" else key
     if len(rows_p) == 1:
-        different = sum(key(a) != key(b) for a, b in zip(rows_p[0], rows_g[0], strict=True))
+        different = sum(same(a) != same(b) for a, b in zip(rows_p[0], rows_g[0], strict=True))
         if different == 1:
             codes.append(ReasonCode.SINGLE_CELL_DIFFERENCE)
+    if _agree_when(_as_value, rows_p, rows_g, key) and _all_paired(rows_p, rows_g, _equal_or_other_type):
+        codes.append(ReasonCode.TYPE_ONLY)
     for code, normal in _NORMALISERS:
-        normal_g = [tuple([key(normal(v)) for v in row]) for row in rows_g]
-        if tuple([key(normal(v)) for v in rows_p[0]]) not in normal_g:  # settles nearly all
-            continue
-        if same_multiset([tuple([key(normal(v)) for v in row]) for row in rows_p], normal_g):
+        if _agree_when(normal, rows_p, rows_g, same):
             codes.append(code)
     for code, alike in _LIKENESSES:
-        if _all_paired(rows_p, rows_g, alike):
+        if _all_paired(rows_p, rows_g, partial(_same_or_alike, same, alike)):
             codes.append(code)
     return codes
+
+
+def _same_or_alike(same: Callable[[Any], Hashable], alike: Callable[[Any, Any], bool], a: Any, b: Any) -> bool:
+    """Whether two cells have the same key, or are alike in one respect."""
+    return same(a) == same(b) or alike(a, b)
+
+
+def _agree_when(
+    normal: Callable[[Any], Any], rows_p: list[Row], rows_g: list[Row], same: Callable[[Any], Hashable]
+) -> bool:
+    """Whether the rows agree as multisets once every cell is normalised."""
+    normal_g = [tuple([same(normal(v)) for v in row]) for row in rows_g]
+    if tuple([same(normal(v)) for v in rows_p[0]]) not in normal_g:  # settles nearly all
+        return False
+    return same_multiset([tuple([same(normal(v)) for v in row]) for row in rows_p], normal_g)
 
 
 def _as_value(value: Any) -> Any:
@@ -236,22 +341,27 @@ def _squeeze(value: Any) -> Any:
 
 
 _NORMALISERS: tuple[tuple[ReasonCode, Callable[[Any], Any]], ...] = (
-    (ReasonCode.TYPE_ONLY, _as_value),
     (ReasonCode.CASE_ONLY, _fold),
     (ReasonCode.WHITESPACE_ONLY, _squeeze),
 )
 
 
-def _equal_or_null(a: Any, b: Any) -> bool:
-    """Whether two cells agree, or one of them is NULL."""
-    return a is None or b is None or key(a) == key(b)
+def _equal_or_other_type(a: Any, b: Any) -> bool:
+    """Whether two cells agree, or would if they were of one type."""
+    x, y = storage_key(a), storage_key(b)
+    return x[1] == y[1] or (x[0] != y[0] and key(_as_value(a)) == key(_as_value(b)))
 
 
-def _equal_or_rounded(a: Any, b: Any) -> bool:
-    """Whether two cells agree, or agree to the decimals of the coarser one."""
-    if key(a) == key(b):
-        return True
+def _one_is_null(a: Any, b: Any) -> bool:
+    """Whether one of two cells is NULL."""
+    return a is None or b is None
+
+
+def _rounded(a: Any, b: Any) -> bool:
+    """Whether two numbers agree to the decimals of the coarser one."""
     if not (is_number(a) and is_number(b)) or isinstance(a, bool) or isinstance(b, bool) or is_nan(a) or is_nan(b):
+        return False
+    if key(a) == key(b):  # they differ in type
         return False
     x, y = Decimal(repr(a) if isinstance(a, float) else a), Decimal(repr(b) if isinstance(b, float) else b)
     if not (x.is_finite() and y.is_finite()):
@@ -268,8 +378,8 @@ def _places(number: Decimal) -> int:
 
 
 _LIKENESSES: tuple[tuple[ReasonCode, Callable[[Any, Any], bool]], ...] = (
-    (ReasonCode.NULL_ONLY, _equal_or_null),
-    (ReasonCode.ROUNDING_ONLY, _equal_or_rounded),
+    (ReasonCode.NULL_ONLY, _one_is_null),
+    (ReasonCode.ROUNDING_ONLY, _rounded),
 )
 
 
@@ -277,8 +387,8 @@ def _all_paired(rows_p: list[Row], rows_g: list[Row], alike: Callable[[Any, Any]
     """Whether the rows can be paired one to one so that all cells are alike (first fit, so a sufficient test)."""
     free = list(rows_g)
     for row in rows_p:
-        partner = next((other for other in free if all(map(alike, row, other))), None)
-        if partner is None:
+        place = next((place for place, other in enumerate(free) if all(map(alike, row, other))), None)
+        if place is None:
             return False
-        free.remove(partner)
+        del free[place]
     return True

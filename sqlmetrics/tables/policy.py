@@ -125,14 +125,15 @@ def resolve_policy(
     Raises:
         ConfigurationError: The policy or an option does not exist, or a value is out of range.
     """
+    named = {field.name for field in fields(ComparisonPolicy)}
     for option in options:
-        if option not in policy_options():
+        if option not in named:  # a field that is no option is refused in the policy's own words below
             raise ConfigurationError(f"Unknown option {option!r}; {nearest(option, {*policy_options(), *known})}")
     if isinstance(policy, ComparisonPolicy):
         return policy.with_options(**options)
     if not isinstance(policy, str):
         raise ConfigurationError(f"Expected `policy` to be a name or a ComparisonPolicy, but got {policy!r}.")
-    return ComparisonPolicy.named(policy, **options)
+    return ComparisonPolicy.named(policy).with_options(**options)
 
 
 _EXACT: dict[str, Any] = {"rel_tol": 0.0, "abs_tol": 0.0}

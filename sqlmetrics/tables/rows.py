@@ -7,22 +7,28 @@ exact matches are taken out first and the rest is matched by an assignment withi
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+from sqlmetrics.tables.assignment import EDGE_BUDGET, SearchExhaustedError, has_perfect_matching, largest_matching
+from sqlmetrics.tables.clusters import find_clusters, find_numbers
 from sqlmetrics.tables.policy import ComparisonPolicy
 from sqlmetrics.tables.table import Row
-from sqlmetrics.tables.values import close, is_inexact, is_nan, is_number, key
+from sqlmetrics.tables.values import close, is_nan, is_number, key
 
 __all__ = [
     "SearchExhaustedError",
     "Unified",
     "leftovers",
+    "leftovers_within_tolerance",
     "match_within_tolerance",
+    "rows_close",
     "same_multiset",
+    "storage_key",
     "storage_keys",
     "unify",
 ]
@@ -30,13 +36,7 @@ __all__ = [
 PLAIN_TYPES = frozenset({int, float, str, bool, bytes, type(None)})
 """Types whose values are their own keys, NaN apart."""
 
-PLAIN_NUMBERS = frozenset({int, float, bool})
-EDGE_BUDGET = 4_000_000
-SMALL_CLUSTER = 8
-
-
-class SearchExhaustedError(Exception):
-    """A comparison would cost more than its budget; the pair cannot be judged."""
+PLAIN_WHOLES = frozenset({int, bool})
 
 
 class Unified:
@@ -94,9 +94,14 @@ def leftovers(a: Sequence[Row], b: Sequence[Row]) -> tuple[list[int], list[int]]
     return rest, sorted(position for positions in waiting.values() for position in positions)
 
 
+def storage_key(value: Any) -> tuple[str, Hashable]:
+    """A key that also tells storage classes apart: 1, 1.0 and '1' are three different cells."""
+    return ("int" if isinstance(value, int) else type(value).__name__, key(value))
+
+
 def storage_keys(rows: Iterable[Row]) -> list[Row]:
-    """Keys that also tell storage classes apart: 1, 1.0 and '1' are three different cells."""
-    return [tuple(("int" if isinstance(v, int) else type(v).__name__, key(v)) for v in row) for row in rows]
+    """Rows with the storage key of every cell."""
+    return [tuple(map(storage_key, row)) for row in rows]
 
 
 def unify(predicted: Sequence[Row], gold: Sequence[Row], policy: ComparisonPolicy) -> Unified:
@@ -120,7 +125,7 @@ def unify(predicted: Sequence[Row], gold: Sequence[Row], policy: ComparisonPolic
     number: Callable[[Any], Hashable] | None = None
     exact = True
     if policy.rel_tol or policy.abs_tol:
-        cluster_of, exact = _clusters(_numbers([*predicted, *gold]), policy)
+        cluster_of, exact = find_clusters(*find_numbers(chain(predicted, gold)), policy)
         if cluster_of:
             number = lambda value: cluster_of.get(value, value)  # noqa: E731
     return Unified(
@@ -140,12 +145,13 @@ def _unify_plain(
     """
     if float not in types and not policy.abs_tol:
         return Unified(list(predicted), list(gold), exact=True, raw=True)
-    numbers = {value for row in chain(predicted, gold) for value in row if type(value) in PLAIN_NUMBERS}
-    if any(map(is_nan, numbers)):
+    floats = {value for row in chain(predicted, gold) for value in row if type(value) is float}
+    if any(map(math.isnan, floats)):
         return None
     if not (policy.rel_tol or policy.abs_tol):
         return Unified(list(predicted), list(gold), exact=True, raw=True)
-    cluster_of, exact = _clusters(numbers, policy)
+    wholes = {value for row in chain(predicted, gold) for value in row if type(value) in PLAIN_WHOLES}
+    cluster_of, exact = find_clusters(floats, wholes, policy)
     if not cluster_of:
         return Unified(list(predicted), list(gold), exact=True, raw=True)
     get = cluster_of.get
@@ -154,67 +160,6 @@ def _unify_plain(
         [tuple([get(value, value) for value in row]) for row in gold],
         exact=exact,
     )
-
-
-def _numbers(rows: Iterable[Iterable[Any]]) -> set[Any]:
-    """All numbers that occur, nested ones included, each once."""
-    found: set[Any] = set()
-    for row in rows:
-        for value in row:
-            if is_number(value):
-                if not is_nan(value):
-                    found.add(value)
-            elif isinstance(value, list | tuple):
-                found |= _numbers([value])
-            elif isinstance(value, dict):
-                found |= _numbers([value.values()])
-    return found
-
-
-def _clusters(numbers: set[Any], policy: ComparisonPolicy) -> tuple[dict[Any, Any], bool]:
-    """Split numbers where the gap between neighbours exceeds the tolerance.
-
-    Returns:
-        The least member of each number's cluster (clusters of one are left out), and whether any two members
-        of every cluster are within the tolerance of each other.
-    """
-    if not policy.abs_tol and not any(map(is_inexact, numbers)):
-        return {}, True
-    ordered = sorted(numbers)
-    cluster_of: dict[Any, Any] = {}
-    equivalence = True
-    start = 0
-    for end in range(1, len(ordered) + 1):
-        if (
-            end < len(ordered)
-            and _near(ordered[end - 1], ordered[end], policy)
-            and close(ordered[end - 1], ordered[end], policy.rel_tol, policy.abs_tol)
-        ):
-            continue
-        members = ordered[start:end]
-        if len(members) > 1:
-            cluster_of.update((member, members[0]) for member in members)
-            equivalence = equivalence and _all_close(members, policy)
-        start = end
-    return cluster_of, equivalence
-
-
-def _near(a: Any, b: Any, policy: ComparisonPolicy) -> bool:
-    """A quick look at two neighbours in ascending order: `False` if they are clearly apart."""
-    if type(a) is int and type(b) is int and not policy.abs_tol:
-        return False
-    try:
-        return float(b) - float(a) <= 2 * (policy.abs_tol + policy.rel_tol * max(abs(float(a)), abs(float(b))))
-    except OverflowError:
-        return True
-
-
-def _all_close(members: list[Any], policy: ComparisonPolicy) -> bool:
-    """Whether any two members of a sorted cluster are within the tolerance; `False` if that is too long to find out."""
-    if len(members) > SMALL_CLUSTER:
-        whole = sum(not is_inexact(member) for member in members)
-        return whole < 2 and close(members[0], members[-1], policy.rel_tol, policy.abs_tol)
-    return all(close(a, b, policy.rel_tol, policy.abs_tol) for i, a in enumerate(members) for b in members[i + 1 :])
 
 
 def match_within_tolerance(
@@ -250,7 +195,7 @@ def match_within_tolerance(
 
 def _cover_group(predicted: list[Row], gold: list[Row], policy: ComparisonPolicy) -> bool:
     """Whether every row of either side is within the tolerance of some row of the other."""
-    edges = _edges(predicted, gold, policy)
+    _, edges = _edges(predicted, gold, policy)
     return all(edges) and len({j for partners in edges for j in partners}) == len(gold)
 
 
@@ -260,83 +205,87 @@ def _match_group(predicted: list[Row], gold: list[Row], policy: ComparisonPolicy
     keys_g = [tuple(map(key, row)) for row in gold]
     if not leftovers(keys_p, keys_g)[0]:
         return True
-    edges = _edges(predicted, gold, policy)
-    return all(edges) and _has_perfect_matching(edges, len(gold))
+    _, edges = _edges(predicted, gold, policy)
+    return all(edges) and has_perfect_matching(edges, len(gold))
 
 
-def _has_perfect_matching(edges: list[list[int]], gold_count: int) -> bool:
-    """Whether every predicted row can have a gold row of its own.
+def leftovers_within_tolerance(
+    predicted: Sequence[Row],
+    gold: Sequence[Row],
+    groups: tuple[Sequence[Hashable], Sequence[Hashable]],
+    policy: ComparisonPolicy,
+) -> tuple[list[int], list[int]]:
+    """Take rows that are within the tolerance out of both sides, one for one, as many as possible.
 
-    Rows take the first free partner, in sorted order, which settles nearly all of them; the rest look for an
-    augmenting path.
+    Args:
+        predicted: Predicted rows, already projected on the gold's columns.
+        gold: Gold rows.
+        groups: A key for every row of either side; rows can only match where these keys agree.
+        policy: Gives the tolerances.
+
+    Returns:
+        The positions of the predicted rows, and of the gold rows, that found no partner.
+
+    Raises:
+        SearchExhaustedError: Too many candidate pairs.
     """
-    owner: list[int | None] = [None] * gold_count
-    waiting = []
-    for row, partners in enumerate(edges):
-        free = next((partner for partner in partners if owner[partner] is None), None)
-        if free is None:
-            waiting.append(row)
-        else:
-            owner[free] = row
-    steps = [EDGE_BUDGET]
-    return all(_augment(row, edges, owner, steps) for row in waiting)
+    members: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, keys in enumerate(groups):
+        for position, group in enumerate(keys):
+            members[group][side].append(position)
+    rest_p: list[int] = []
+    rest_g: list[int] = []
+    for positions_p, positions_g in members.values():
+        order, edges = _edges([predicted[i] for i in positions_p], [gold[j] for j in positions_g], policy)
+        owner = largest_matching(edges, len(positions_g))
+        taken = {item for item in owner if item is not None}
+        rest_p += [positions_p[order[item]] for item in range(len(order)) if item not in taken]
+        rest_g += [position for item, position in zip(owner, positions_g, strict=True) if item is None]
+    return sorted(rest_p), sorted(rest_g)
 
 
-def _augment(start: int, edges: list[list[int]], owner: list[int | None], steps: list[int]) -> bool:
-    """Free a partner for one row along an alternating path, depth first without recursion."""
-    seen: set[int] = set()
-    path: list[tuple[int, int]] = []
-    stack = [(start, iter(edges[start]))]
-    while stack:
-        row, partners = stack[-1]
-        partner = next((option for option in partners if option not in seen), None)
-        if partner is None:
-            stack.pop()
-            if path:
-                path.pop()
-            continue
-        steps[0] -= 1
-        if steps[0] < 0:
-            raise SearchExhaustedError
-        seen.add(partner)
-        path.append((row, partner))
-        holder = owner[partner]
-        if holder is None:
-            for taker, taken in path:
-                owner[taken] = taker
-            return True
-        stack.append((holder, iter(edges[holder])))
-    return False
+def _edges(predicted: list[Row], gold: list[Row], policy: ComparisonPolicy) -> tuple[list[int], list[list[int]]]:
+    """Find the gold rows within the tolerance of every predicted row, through a window on one numeric column.
 
-
-def _edges(predicted: list[Row], gold: list[Row], policy: ComparisonPolicy) -> list[list[int]]:
-    """The gold rows within the tolerance of every predicted row, found through a window on one numeric column.
-
-    Both come in ascending order of that column.
+    Returns:
+        The positions of the predicted rows and for each of them its partners, both in ascending order of that
+        column, so that the first free partner is nearly always a good one.
     """
     column = _window_column([*predicted, *gold])
     budget = EDGE_BUDGET
     if column is None:
         if len(predicted) * len(gold) > budget:
             raise SearchExhaustedError
-        return [[j for j, other in enumerate(gold) if _rows_close(row, other, policy)] for row in predicted]
-    ordered = sorted(range(len(gold)), key=lambda j: gold[j][column])
-    values = [gold[j][column] for j in ordered]
-    result = []
-    for row in sorted(predicted, key=lambda row: row[column]):
-        value = row[column]
-        reach = max(policy.abs_tol, policy.rel_tol * abs(float(value)) * (1 + 1e-6) / max(1 - policy.rel_tol, 1e-9))
-        reach += 1e-12 * abs(float(value))
-        window = range(bisect_left(values, float(value) - reach), bisect_right(values, float(value) + reach))
+        edges = [[j for j, other in enumerate(gold) if rows_close(row, other, policy)] for row in predicted]
+        return list(range(len(predicted))), edges
+    order = sorted(range(len(predicted)), key=lambda i: predicted[i][column])
+    partners = sorted(range(len(gold)), key=lambda j: gold[j][column])
+    values = [gold[j][column] for j in partners]
+    edges = []
+    for row in map(predicted.__getitem__, order):
+        window = _window(values, row[column], policy)
         budget -= len(window)
         if budget < 0:
             raise SearchExhaustedError
-        result.append([ordered[k] for k in window if _rows_close(row, gold[ordered[k]], policy)])
-    return result
+        edges.append([partners[k] for k in window if rows_close(row, gold[partners[k]], policy)])
+    return order, edges
+
+
+def _window(values: list[Any], value: Any, policy: ComparisonPolicy) -> range:
+    """Where the values that can be within the tolerance of a value stand in ascending order."""
+    try:
+        middle = float(value)
+    except OverflowError:
+        middle = math.inf
+    if math.isinf(middle):  # beyond float nothing is said about the distance
+        return range(len(values))
+    reach = max(policy.abs_tol, policy.rel_tol * abs(middle) * (1 + 1e-6) / max(1 - policy.rel_tol, 1e-9))
+    reach += 1e-12 * abs(middle)
+    return range(bisect_left(values, middle - reach), bisect_right(values, middle + reach))
 
 
 def _window_column(rows: list[Row]) -> int | None:
-    """The column of plain finite numbers with the most distinct values, or `None`."""
+    """The column of plain numbers with the most distinct values, or `None`."""
     best, best_count = None, 1
     for column in range(len(rows[0])):
         values = [row[column] for row in rows]
@@ -350,6 +299,6 @@ def _orderable(value: object) -> bool:
     return is_number(value) and not is_nan(value)
 
 
-def _rows_close(a: Row, b: Row, policy: ComparisonPolicy) -> bool:
+def rows_close(a: Row, b: Row, policy: ComparisonPolicy) -> bool:
     """Whether all cells of two rows are within the tolerance."""
     return all(close(x, y, policy.rel_tol, policy.abs_tol) for x, y in zip(a, b, strict=True))

@@ -15,10 +15,12 @@ from fractions import Fraction
 from typing import Any
 from uuid import UUID
 
-__all__ = ["close", "is_inexact", "is_nan", "is_number", "key", "show"]
+__all__ = ["close", "close_numbers", "is_inexact", "is_nan", "is_number", "key", "show"]
 
 NAN = ("nan",)
 NUMBER_TYPES = (int, float, Decimal)
+EXACT_BELOW = 2**53
+"""Integers below it are floats without loss."""
 
 
 def is_number(value: object) -> bool:
@@ -68,7 +70,7 @@ def key(value: Any, number: Callable[[Any], Hashable] | None = None) -> Hashable
 
 def is_nan(value: Any) -> bool:
     """Whether a number is not a number, quiet or signalling."""
-    return value.is_nan() if isinstance(value, Decimal) else value != value
+    return value.is_nan() if isinstance(value, Decimal) else isinstance(value, float) and math.isnan(value)
 
 
 def _container_key(value: Any, number: Callable[[Any], Hashable] | None) -> Hashable:
@@ -77,7 +79,7 @@ def _container_key(value: Any, number: Callable[[Any], Hashable] | None) -> Hash
         return ("list", *(key(item, number) for item in value))
     if isinstance(value, dict):
         return ("map", frozenset((key(name), key(item, number)) for name, item in value.items()))
-    return ("set", frozenset(key(item, number) for item in value))
+    return ("set", frozenset(key(item) for item in value))  # `close()` knows no tolerance between sets
 
 
 def _scalar_key(value: Any) -> Hashable:
@@ -126,7 +128,7 @@ def close(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:
     if key(a) == key(b):
         return True
     if is_number(a) and is_number(b):
-        return _close_numbers(a, b, rel_tol, abs_tol)
+        return not is_nan(a) and not is_nan(b) and close_numbers(a, b, rel_tol, abs_tol)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(close(x, y, rel_tol, abs_tol) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -134,17 +136,43 @@ def close(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:
     return False
 
 
-def _close_numbers(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:
-    """Compare two numbers that are not exactly equal."""
+def close_numbers(a: Any, b: Any, rel_tol: float, abs_tol: float) -> bool:
+    """Whether two numbers, neither of them NaN, are equal within the tolerances."""
     relative = rel_tol if is_inexact(a) or is_inexact(b) else 0.0
     if relative == 0.0 and abs_tol == 0.0:
-        return False
+        return bool(a == b)
+    if _fits_float(a) and _fits_float(b):
+        return math.isclose(a, b, rel_tol=relative, abs_tol=abs_tol)
+    if _is_infinite(a) or _is_infinite(b):
+        return bool(a == b)
+    clear = _clearly_close(a, b, relative, abs_tol)
+    if clear is not None:
+        return clear
+    x, y = Fraction(a), Fraction(b)
+    return abs(x - y) <= max(Fraction(relative) * max(abs(x), abs(y)), Fraction(abs_tol))
+
+
+def _clearly_close(a: Any, b: Any, relative: float, abs_tol: float) -> bool | None:
+    """What floats say about two numbers, which is quick; `None` if their roundings could turn it."""
     try:
-        return math.isclose(float(a), float(b), rel_tol=relative, abs_tol=abs_tol)
-    except OverflowError:  # an int or Decimal beyond the range of float
-        exact_a, exact_b = Fraction(a), Fraction(b)
-        allowed = max(Fraction(relative) * max(abs(exact_a), abs(exact_b)), Fraction(abs_tol))
-        return abs(exact_a - exact_b) <= allowed
+        x, y = float(a), float(b)
+    except OverflowError:
+        return None
+    size = max(abs(x), abs(y))
+    if not 1e-200 < size < 1e200:  # beyond it Decimals become infinite or lose digits
+        return None
+    distance, allowed, error = abs(x - y), max(relative * size, abs_tol), 2.0**-49 * size
+    return distance < allowed if abs(distance - allowed) > error else None
+
+
+def _fits_float(number: Any) -> bool:
+    """Whether a number loses nothing as a float."""
+    return isinstance(number, float) or (isinstance(number, int) and -EXACT_BELOW <= number <= EXACT_BELOW)
+
+
+def _is_infinite(number: Any) -> bool:
+    """Whether a number is an infinity."""
+    return number.is_infinite() if isinstance(number, Decimal) else isinstance(number, float) and math.isinf(number)
 
 
 def show(value: Any, limit: int = 60) -> str:

@@ -9,6 +9,7 @@ import time
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -342,6 +343,35 @@ def test_a_float_elsewhere_does_not_change_how_integers_compare(
     assert match_tables(Table(AB, predicted), Table(AB, gold)).equal is equal
 
 
+@pytest.mark.parametrize("float_value", [1_700_000_000.0, 1_700_000_002.0], ids=["below", "above"])
+def test_a_float_reaches_an_integer_across_other_integers(float_value: float) -> None:
+    """A float and an integer are within the tolerance although an integer lies between them."""
+    policy = ComparisonPolicy(rel_tol=1e-8)
+    other = 3_400_000_002 - int(float_value)
+    predicted, gold = one_column(float_value, 1_700_000_001), one_column(other, 1_700_000_001)
+    assert is_equal(predicted, gold, policy)
+    assert match_tables(predicted, gold, policy).equal
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+TWICE = [dt.datetime(2024, 10, 27, 2, 30, fold=fold, tzinfo=BERLIN) for fold in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "equal"),
+    [
+        pytest.param(one_column(None, TWICE[0]), one_column(None, TWICE[1]), False, id="one-time"),
+        pytest.param(one_column(TWICE[0], None), one_column(None, TWICE[1]), False, id="in-another-order"),
+        pytest.param(one_column([TWICE[0]]), one_column([TWICE[1]]), False, id="in-a-list"),
+        pytest.param(one_column({"k": TWICE[0]}), one_column({"k": TWICE[1]}), False, id="in-a-map"),
+        pytest.param(one_column(TWICE[1], None), one_column(None, TWICE[1]), True, id="same"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["default", "bird"])
+def test_the_hour_that_comes_twice(predicted: Table, gold: Table, equal: bool, policy: str) -> None:
+    assert match_tables(predicted, gold, POLICIES[policy]).equal is equal
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -369,6 +399,15 @@ def test_the_pairing_of_empty_results_names_columns_that_exist() -> None:
     match = match_tables(Table(["a"], []), Table(["a", "b"], []), POLICIES["bird"])
     assert match.equal
     assert all(position < 1 for position in match.pairing or ())
+
+
+def test_an_empty_result_of_another_width_answers_no_column_that_it_lacks() -> None:
+    assert compare(Table(["a"], []), Table(["a", "b"], []), POLICIES["bird"]).pairing == (0, None)
+
+
+def test_the_sequence_of_a_chain_can_be_the_same() -> None:
+    match = match_tables(one_column(0.5, 1.5, 2.5), one_column(0, 1, 2), ComparisonPolicy(abs_tol=1.0))
+    assert (match.equal, match.same_sequence) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,23 @@ def test_wrong_order_of_swapped_columns_shows_rows_that_differ() -> None:
     assert "row 1 is" not in words(predicted, gold, [0, 1, 2])
 
 
+@pytest.mark.parametrize(
+    ("predicted", "blocks", "part"),
+    [
+        pytest.param([2, 1, 4, 3], [0, 0, 1, 2], "row 3 is (4), in the gold (3)", id="a-tie-is-not-misplaced"),
+        pytest.param([1 + 1e-12, 3, 2, 4], [0, 1, 2, 3], "row 2 is (3), in the gold (2)", id="nor-is-the-last-bit"),
+    ],
+)
+def test_only_a_misplaced_row_is_shown(predicted: list[float], blocks: list[int], part: str) -> None:
+    assert part in words(one_column(*predicted), one_column(1, 2, 3, 4), blocks)
+
+
+def test_a_misplaced_row_is_shown_in_the_columns_of_the_gold() -> None:
+    gold = Table(["a", "b"], [(1, "x"), (2, "y"), (3, "z")])
+    predicted = Table(["b", "a"], [("x", 1), ("z", 3), ("y", 2)])
+    assert "row 2 is (3, 'z'), in the gold (2, 'y')" in words(predicted, gold, [0, 1, 2])
+
+
 def test_a_reason_never_shows_thousands() -> None:
     wide = Table([f"column {i}" * 20 for i in range(500)], [["x" * 1_000] * 500] * 500)
     assert len(words(wide, Table(wide.columns, [["y" * 1_000] * 500] * 500))) < 2_000

@@ -124,6 +124,26 @@ def test_row_order_leads_where_only_the_order_is_wrong(predicted: Table) -> None
     assert codes(predicted, Table(AB, [("x", 1), ("y", 2)]), blocks=[0, 1])[0] == CODE.ROW_ORDER
 
 
+def test_a_name_in_other_letters_is_another_name() -> None:
+    found = compare(Table(["A"], [(1,)]), Table(["a"], [(1,)]), POLICIES["strict"])
+    assert CODE.COLUMN_ORDER not in found.codes
+    assert found.differences is not None
+    assert (found.differences.missing_columns, found.differences.extra_columns) == (("a",), ("A",))
+
+
+def test_a_null_of_another_storage_class_is_still_a_null() -> None:
+    found = codes(one_column(None, 2), one_column(1.5, 2), "strict")
+    assert CODE.NULL_ONLY in found
+    assert CODE.TYPE_ONLY not in found
+
+
+def test_a_chain_whose_columns_cannot_be_swapped_is_no_matter_of_column_order() -> None:
+    predicted, gold = Table(AB, [(0, 5), (0, 5), (1, 5)]), Table(AB, [(5, 2), (5, 2), (5, 1)])
+    comparison = compare(predicted, gold, ComparisonPolicy(abs_tol=1.0))
+    assert comparison.equal is False
+    assert CODE.COLUMN_ORDER not in comparison.codes
+
+
 def test_counts_and_samples() -> None:
     predicted, gold = one_column(*range(100)), one_column(*range(50, 200))
     found = compare(predicted, gold).differences

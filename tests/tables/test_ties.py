@@ -136,3 +136,30 @@ def test_ties_agree_with_brute_force(policy: ComparisonPolicy, data: st.DataObje
 def test_rows_of_two_cut_blocks_are_shared_out() -> None:
     ranked: list[Row] = [("a", 1), ("b", 1), ("a", 2), ("c", 2)]
     assert accepted_by_ties(Table(["v"], [("a",), ("b",)]), ranked, ["v"], (1, 2), FREE)
+
+
+@pytest.mark.parametrize("policy", [DEFAULT, FREE], ids=["ordered", "free"])
+def test_ranks_that_fall_allow_no_answer(policy: ComparisonPolicy) -> None:
+    assert not accepted_by_ties(Table(["v"], [("a",)]), [("a", 2), ("b", 1)], ["v"], (0, 1), policy)
+
+
+@pytest.mark.parametrize(
+    ("values", "accepted"),
+    [
+        pytest.param([0.5, 2.5], True, id="each-block-gives-one"),
+        pytest.param([0.5, 0.6], True, id="two-from-near-rows-of-either-block"),
+        pytest.param([2.9, 3.5], False, id="both-from-the-second-block"),
+    ],
+)
+def test_tolerant_ties_take_from_each_block_its_share(values: list[float], accepted: bool) -> None:
+    ranked: list[Row] = [(9, 1), (0, 1), (1, 2), (2, 2), (3, 2)]
+    policy = ComparisonPolicy(order="ignore", abs_tol=1.0)
+    predicted = Table(["v"], [(value,) for value in values])
+    assert accepted_by_ties(predicted, ranked, ["v"], (1, 2), policy) is accepted
+    rows: list[Row] = [(value,) for value in values]
+    assert allowed_answers(ranked, (1, 2), policy, rows) is accepted
+
+
+def test_ties_want_the_names_if_the_policy_does() -> None:
+    policy = ComparisonPolicy(column_names=True)
+    assert not accepted_by_ties(Table(["n", "s"], [("Dune", 5)]), FILMS, ["name", "stars"], (0, 1), policy)

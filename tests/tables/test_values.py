@@ -170,6 +170,8 @@ def test_close_is_symmetrical_and_wider_than_equal(a: Any, b: Any, abs_tol: floa
         pytest.param(BIG, BIG + 1, 0.0, 0.01, False, id="big-integers-under-a-small-tolerance"),
         pytest.param(Decimal(BIG) + Decimal("0.5"), BIG, 0.0, 0.01, False, id="big-decimal-under-a-small-tolerance"),
         pytest.param(BIG, BIG + 1, 0.0, 1.0, True, id="big-integers-within-one"),
+        pytest.param(Decimal("1e-30"), Decimal("3e-30"), 0.0, 1e-30, False, id="tiny-decimals"),
+        pytest.param(Decimal("1") + Decimal("1e-20"), 1, 0.0, 1e-21, False, id="digits-beyond-float"),
         pytest.param([1.0, [2.0]], [1.5, [1.5]], 0.0, 0.5, True, id="lists"),
         pytest.param([1.0], [1.0, 1.0], 0.0, 0.5, False, id="lists-of-other-length"),
         pytest.param({"a": 1.0}, {"a": 1.5}, 0.0, 0.5, True, id="maps"),
