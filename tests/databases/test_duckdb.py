@@ -220,7 +220,7 @@ HEAVY = {
     "many-rows": "SELECT range FROM range(1000000000)",
     "many-terms": "SELECT 1 WHERE 1 IN (" + ",".join(map(str, range(10_000))) + ")",
     "many-unions": " UNION ALL ".join(["SELECT 1"] * 500),
-    "deep-lists": "SELECT " + "[" * 500 + "1" + "]" * 500,
+    "deep-lists": "SELECT " + "[" * 300 + "1" + "]" * 300,
     "many-columns": "SELECT " + ", ".join(["repeat('x', 10000)"] * 1000),
     "wide-rows": "SELECT repeat('x', 20000) FROM range(100000)",
 }
