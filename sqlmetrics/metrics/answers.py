@@ -49,6 +49,11 @@ class Answer(NamedTuple):
     undecodable: bool = False
     problem: str | None = None
 
+    @property
+    def comparable(self) -> Table | None:
+        """The whole result; `None` if there is none or it was cut."""
+        return None if self.truncated else self.table
+
 
 class Fault(NamedTuple):
     """Why a side cannot be compared: the status it leads to, its value and the reason."""

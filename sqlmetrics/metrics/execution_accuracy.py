@@ -190,12 +190,12 @@ class ExecutionAccuracy(BlockingMetric):
         if isinstance(response, str) and self.extract_sql:
             response = extract_sql(response)
         predicted = reader.read(_stripped(response, reader, strip=strip), keep_rows=KEPT_PREDICTED_ROWS)
+        if gold.comparable is not None and predicted.comparable is not None:
+            return _PairJudge(self.policy, predicted, gold, reader).result(predicted.comparable, gold.comparable, index)
         fault = gold_fault(gold, _database_of(gold, reader)) or prediction_fault(
             predicted, _database_of(predicted, reader)
         )
-        if fault or gold.table is None or predicted.table is None:
-            return self._fault_result(fault, predicted, gold, index)
-        return _PairJudge(self.policy, predicted, gold, reader).result(predicted.table, gold.table, index)
+        return self._fault_result(fault, predicted, gold, index)
 
     def _fault_result(self, fault: Fault | None, predicted: Answer, gold: Answer, index: int | None) -> MetricResult:
         """The result of a pair of which one side has no table."""
@@ -337,6 +337,16 @@ class _PairJudge:
     ) -> ExecutionAccuracyDetails:
         """Collect what is known about the pair."""
         found = comparison.differences
+        different: dict[str, Any] = (
+            {
+                "missing_rows": shown_rows(found.missing_rows),
+                "extra_rows": shown_rows(found.extra_rows),
+                "missing_row_count": found.missing_row_count,
+                "extra_row_count": found.extra_row_count,
+            }
+            if found
+            else {}
+        )
         sql = self._predicted.sql
         verdicts, hinges = published_verdicts((predicted, gold), (self._predicted.sql, self._gold.sql), self._reader)
         return ExecutionAccuracyDetails(
@@ -348,10 +358,6 @@ class _PairJudge:
             gold_row_count=len(gold.rows),
             predicted_column_count=len(predicted.columns),
             gold_column_count=len(gold.columns),
-            missing_rows=shown_rows(found.missing_rows) if found else (),
-            extra_rows=shown_rows(found.extra_rows) if found else (),
-            missing_row_count=found.missing_row_count if found else 0,
-            extra_row_count=found.extra_row_count if found else 0,
             column_pairs=tuple((p, g) for g, p in enumerate(comparison.pairing) if p is not None),
             predicted_elapsed_s=self._predicted.elapsed_s,
             gold_elapsed_s=self._gold.elapsed_s,
@@ -361,6 +367,7 @@ class _PairJudge:
             other_policies=verdicts,
             gold_index=index,
             predicted_sql=printable(sql) if sql is not None else None,
+            **different,
         )
 
 

@@ -22,7 +22,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 TICK_S = 0.05
-DRAIN_PAUSE_S = 0.005
+FIRST_PAUSE_S = 0.0005
+LONGEST_PAUSE_S = 0.02
 CALL_THREADS = 32
 SERVER_CONCURRENCY = 16
 
@@ -144,6 +145,7 @@ async def stream_blocking(
         Position and result, in the order in which they end.
     """
     batch = _Batch(items, judge, concurrency)
+    pause_s = FIRST_PAUSE_S
     for _ in range(1 if ramp else concurrency):
         batch.start_worker()
     try:
@@ -155,7 +157,9 @@ async def stream_blocking(
                     batch.start_worker()
             for entry in batch.drain():
                 yield entry
-            await asyncio.sleep(DRAIN_PAUSE_S if batch.working else 0)
+            # Looking too often takes time from the workers; a short batch should not wait for long either.
+            await asyncio.sleep(pause_s if batch.working else 0)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         for entry in batch.drain():
             yield entry
         batch.raise_failure()
