@@ -126,6 +126,13 @@ class _Worker:
             env=_environment(),
             start_new_session=True,  # an interrupt from the keyboard is the parent's to handle
         )
+        with contextlib.ExitStack() as unfinished:
+            unfinished.callback(self.stop)
+            self._start(inner, max_memory_bytes)
+            unfinished.pop_all()
+
+    def _start(self, inner: Database, max_memory_bytes: int) -> None:
+        """Hand the child its database and wait until it has opened it."""
         try:
             with Deadline(START_TIMEOUT_S, self.process.kill):
                 answer = self.ask((inner, max_memory_bytes))
@@ -135,11 +142,7 @@ class _Worker:
                 f"`{sys.executable} -m sqlmetrics.databases.isolated` can be run and that "
                 f"max_memory_bytes={max_memory_bytes} suffices to open the database."
             ) from None
-        except BaseException:
-            self.stop()
-            raise
         if answer is not None:
-            self.stop()
             raise _rebuilt(*answer)
 
     def ask(self, message: object) -> Any:

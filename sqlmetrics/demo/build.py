@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
@@ -183,14 +183,13 @@ def build_database(path: str | os.PathLike[str]) -> None:
     """
     target = Path(path)
     target.open("xb").close()
-    try:
+    with ExitStack() as unfinished:
+        unfinished.callback(target.unlink)
         with closing(sqlite3.connect(target)) as connection:
             connection.executescript(f"PRAGMA page_size = 4096; {SCHEMA}")
             with connection:
                 _fill(connection)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
+        unfinished.pop_all()
 
 
 def _fill(connection: sqlite3.Connection) -> None:
