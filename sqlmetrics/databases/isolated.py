@@ -131,7 +131,7 @@ class _Worker:
             self._start(inner, max_memory_bytes)
             unfinished.pop_all()
 
-    def _start(self, inner: Database, max_memory_bytes: int) -> None:
+    def _start(self, inner: bytes, max_memory_bytes: int) -> None:
         """Hand the child its database and wait until it has opened it."""
         try:
             with Deadline(START_TIMEOUT_S, self.process.kill):
