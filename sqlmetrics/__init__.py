@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlmetrics.databases.catalog import DatabaseCatalog
     from sqlmetrics.databases.connect import connect
+    from sqlmetrics.errors import ConfigurationError, SQLMetricsError
     from sqlmetrics.evaluation.report import EvaluationReport
     from sqlmetrics.evaluation.runner import aevaluate, evaluate
     from sqlmetrics.evaluation.samples import Sample
@@ -18,10 +19,12 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "ComparisonPolicy": "tables.policy",
+    "ConfigurationError": "errors",
     "DatabaseCatalog": "databases.catalog",
     "EvaluationReport": "evaluation.report",
     "ExecutionAccuracy": "metrics.execution_accuracy",
     "MetricResult": "results",
+    "SQLMetricsError": "errors",
     "Sample": "evaluation.samples",
     "Table": "tables.table",
     "aevaluate": "evaluation.runner",
@@ -31,10 +34,12 @@ _MODULES = {
 
 __all__ = [
     "ComparisonPolicy",
+    "ConfigurationError",
     "DatabaseCatalog",
     "EvaluationReport",
     "ExecutionAccuracy",
     "MetricResult",
+    "SQLMetricsError",
     "Sample",
     "Table",
     "aevaluate",

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sqlmetrics import __version__
 from sqlmetrics.errors import ConfigurationError, SQLMetricsError, nearest
 from sqlmetrics.registry import find_metric, metric_names
 
@@ -24,9 +25,27 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Text-to-SQL metrics that people trust.\n\n"
-    "Exit status: 0 done, 1 a --fail-under gate not met, 2 wrong use, 3 some items could not be judged.",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        typer.echo(f"sqlmetrics {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Text-to-SQL metrics that people trust.
+
+    Exit status: 0 done, 1 a --fail-under gate not met, 2 wrong use, 3 some items could not be judged.
+    """
+
 
 Database = Annotated[
     str | None,
@@ -75,7 +94,7 @@ def _parsed_options(pairs: list[str] | None) -> dict[str, Any]:
     for pair in pairs or []:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise ConfigurationError(f"Expected --option name=value, but got {pair!r}.")
+            raise ConfigurationError(f"Expected --option name=value, but got {pair!r} (for a directory use --output).")
         if name not in policy_options():
             raise ConfigurationError(f"Unknown policy option {name!r}; {nearest(name, policy_options())}")
         try:
@@ -91,7 +110,7 @@ def _source(database: str | None, **options: Any) -> Any:
     from sqlmetrics.databases.connect import connect
 
     if database is None:
-        return None
+        raise ConfigurationError("There is no database to run the SQL on: give its path or URL with --database.")
     return DatabaseCatalog(database, **options) if "{db_id}" in database else connect(database, **options)
 
 
@@ -123,16 +142,13 @@ def score(
     fail_under: FailUnder = None,
 ) -> int:
     """Score one prediction against its gold by execution accuracy."""
-    from sqlmetrics.databases.deadline import Cancellation
     from sqlmetrics.evaluation.terminal import visible
     from sqlmetrics.metrics.execution_accuracy import ExecutionAccuracy
-    from sqlmetrics.metrics.queries import QuerySession
 
     limits = {"timeout_s": timeout, "max_rows": max_rows, "isolation": isolation, "allow_superuser": allow_superuser}
     source = _source(database, **limits)
     metric = ExecutionAccuracy(source, policy, gold_timeout_s=gold_timeout, **_parsed_options(option))
-    row = {"response": _text_or_file(prediction), "reference": _text_or_file(gold)}
-    result = metric.judge(row, QuerySession(), Cancellation())
+    result = metric.score(response=_text_or_file(prediction), reference=_text_or_file(gold))
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:
@@ -176,6 +192,7 @@ def evaluate(
     """Score a file of predictions against a file of golds."""
     from rich.console import Console
 
+    from sqlmetrics.evaluation.report import writable_directory
     from sqlmetrics.evaluation.runner import evaluate as run
     from sqlmetrics.evaluation.terminal import summary_table
 
@@ -184,25 +201,35 @@ def evaluate(
     source = _source(database, **limits)
     build: list[Callable[..., Any]] = [find_metric(name) for name in metric or ["execution_accuracy"]]
     options = {"gold_timeout_s": gold_timeout, **_parsed_options(option)}
-    policies = policy or ["default"]
+    policies = list(dict.fromkeys(policy or ["default"]))
     metrics = [metric_class(source, name, **options) for metric_class in build for name in policies]
+    if output is not None:
+        writable_directory(output)
     report = run(samples, metrics, by=by or (), concurrency=concurrency, progress=progress)
     for note in (*notes, *report.notes):
         typer.echo(f"Note: {note}", err=True)
-    Console().print(summary_table(report, title=f"{data.name}, policy {', '.join(policies)}"))
     if output is not None:
         typer.echo(f"Results are in {report.save(output)}.", err=True)
+    names = ", ".join(entry.policy.name for entry in metrics if hasattr(entry, "policy"))
+    Console().print(summary_table(report, title=f"{data.name}, policy {names}"))
     return _gate(report, fail_under)
 
 
 def _load(data: Path, predictions: Path | None, id_key: str | None) -> tuple[list[Any], list[str]]:
     """Read golds and predictions and pair them."""
-    from sqlmetrics.evaluation.formats.detect import LINE_SUFFIXES, join_predictions, load_samples, read_predictions
+    from sqlmetrics.evaluation.formats.detect import (
+        join_predictions,
+        load_samples,
+        paired_by_place,
+        read_predictions,
+    )
+    from sqlmetrics.evaluation.samples import check_samples
 
     samples = load_samples(data, id_key=id_key)
     if predictions is None:
+        check_samples(samples, str(data), predictions=True)
         return samples, []
-    by_line = predictions.suffix.lower() in LINE_SUFFIXES
+    by_line = paired_by_place(predictions)
     return join_predictions(samples, read_predictions(predictions), str(predictions), by_line=by_line)
 
 
@@ -214,7 +241,8 @@ def _gate(report: Any, fail_under: float | None) -> int:
         return GATE_NOT_MET
     unjudged = sum(row.item_count - row.judged_count for row in rows)
     if unjudged:
-        typer.echo(f"Not judged: {unjudged}; see the statuses.", err=True)
+        nothing = " Nothing was judged, so no gate can be met." if not any(row.judged_count for row in rows) else ""
+        typer.echo(f"Not judged: {unjudged}; see the statuses.{nothing}", err=True)
         return NOT_JUDGED
     return 0
 
@@ -248,11 +276,14 @@ def metrics() -> int:
 
 
 def main() -> None:
-    """Run the command line; a broken pipe ends it quietly."""
+    """Run the command line; a broken pipe ends it quietly, an output that cannot be written to with a message."""
     try:
         app()
     except BrokenPipeError:
         sys.stderr.close()
+    except OSError as error:
+        sys.stderr.write(f"Error: the output cannot be written: {error.strerror}.\n")
+        raise SystemExit(WRONG_USE) from error
 
 
 if __name__ == "__main__":

@@ -35,11 +35,23 @@ __all__ = [
 
 
 class SQLMetricsError(Exception):
-    """The root of every exception of this package."""
+    """The root of every exception of this package.
+
+    Examples:
+        >>> issubclass(QueryTimeoutError, SQLMetricsError)
+        True
+    """
 
 
 class ConfigurationError(SQLMetricsError, ValueError):
-    """Something was set up wrongly; the message says what was expected, what came and what to do."""
+    """Something was set up wrongly; the message says what was expected, what came and what to do.
+
+    Examples:
+        >>> raise ConfigurationError("Expected `timeout_s` to be a number above 0, but got 0.")
+        Traceback (most recent call last):
+        ...
+        sqlmetrics.errors.ConfigurationError: Expected `timeout_s` to be a number above 0, but got 0.
+    """
 
 
 class FormatError(ConfigurationError):

@@ -51,6 +51,7 @@ class DatabaseCatalog:
         elif not isinstance(source, Mapping) and not callable(source):
             raise ConfigurationError(f"Expected a pattern, a mapping or a function, but got {source!r}.")
         check_options(options)
+        connect("unused", **options)  # values out of range are told here, not once a database
         self.source = source
         self.options = options
         self._open: OrderedDict[str, Database] = OrderedDict()
@@ -85,6 +86,11 @@ class DatabaseCatalog:
         if isinstance(self.source, str):
             return f"db_id {db_id!r} of pattern {without_password(self.source)!r}"
         return f"db_id {db_id!r}"
+
+    def __repr__(self) -> str:
+        """Name the source, without a password."""
+        source = without_password(self.source) if isinstance(self.source, str) else type(self.source).__name__
+        return f"DatabaseCatalog({source!r})"
 
     def close(self) -> None:
         """Close idle connections of all databases."""

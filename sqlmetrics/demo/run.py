@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from rich.console import Console
@@ -10,7 +11,7 @@ from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.demo import demo_files
 from sqlmetrics.demo.build import build_database
 from sqlmetrics.evaluation.formats.detect import join_predictions, load_samples, read_predictions
-from sqlmetrics.evaluation.report import EvaluationReport
+from sqlmetrics.evaluation.report import EvaluationReport, writable_directory
 from sqlmetrics.evaluation.runner import evaluate
 from sqlmetrics.evaluation.terminal import result_line, summary_table
 from sqlmetrics.metrics.execution_accuracy import ExecutionAccuracy
@@ -52,21 +53,23 @@ def run_demo(directory: Path, console: Console) -> dict[str, EvaluationReport]:
     Returns:
         The reports by model.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    writable_directory(directory)
     database = directory / "ferry.sqlite"
     database.unlink(missing_ok=True)
     build_database(database)
-    reports = {}
-    for model in ("model_a", "model_b"):
-        report = reports[model] = score_demo_model(model, database)
+    for path in demo_files().values():
+        shutil.copyfile(path, directory / path.name)
+    reports = {model: score_demo_model(model, database) for model in ("model_a", "model_b")}
+    for model, report in reports.items():
         report.save(directory / model)
+    for model, report in reports.items():
         console.print(summary_table(report, title=f"{model}: execution accuracy, policy default"))
-        console.print("Some of what it got wrong, and why:")
         wrong = [
             (sample, result)
             for sample, result in zip(report.samples, report.results["execution_accuracy"], strict=True)
             if not result
         ]
+        console.print(f"{min(len(wrong), SHOWN_REASONS)} of the {len(wrong)} that it got wrong, and why:")
         for sample, result in wrong[:SHOWN_REASONS]:
             console.print(f"[bold]{sample.id}[/bold] {sample.user_input}", highlight=False)
             console.print(result_line(result), soft_wrap=False)

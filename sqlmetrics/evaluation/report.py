@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,10 +120,9 @@ class EvaluationReport:
         Raises:
             ConfigurationError: The directory cannot be made or written to.
         """
-        target = Path(directory)
+        target = writable_directory(directory)
         rows = self.to_dicts()
         try:
-            target.mkdir(parents=True, exist_ok=True)
             with (target / "results.jsonl").open("w", encoding="utf-8") as file:
                 file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             with (target / "results.csv").open("w", encoding="utf-8", newline="") as file:
@@ -139,6 +139,22 @@ class EvaluationReport:
         """Name metrics and means."""
         means = ", ".join(f"{row.metric}={row.mean}" for row in self.summary(by=()))
         return f"EvaluationReport({len(self.samples)} items, {means})"
+
+
+def writable_directory(directory: str | os.PathLike[str]) -> Path:
+    """Make a directory if there is none, and make sure that files can be written into it.
+
+    Raises:
+        ConfigurationError: They cannot.
+    """
+    target = Path(directory)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=target):
+            pass
+    except OSError as error:
+        raise ConfigurationError(f"The results cannot be written to {str(target)!r}: {error.strerror}.") from error
+    return target
 
 
 def check_keys(keys: Sequence[str], samples: Sequence[Sample]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.errors import ConfigurationError, SQLMetricsError
 from sqlmetrics.evaluation.formats.detect import load_samples
 from sqlmetrics.evaluation.report import EvaluationReport, check_keys
-from sqlmetrics.evaluation.samples import Sample, is_unanswered, unique_ids
+from sqlmetrics.evaluation.samples import Sample, check_samples, is_unanswered, unique_ids
 from sqlmetrics.metrics.base import Metric
 from sqlmetrics.metrics.loop import run_sync
 from sqlmetrics.metrics.queries import DatabaseSource, QuerySession, as_database_source, find_database
@@ -79,10 +80,12 @@ async def aevaluate(
     check_keys(keys, samples)
     source = as_database_source(database)
     chosen = _metrics(metrics)
+    if all("reference" in metric.needs for metric in chosen.values()):
+        check_samples(samples, os.fspath(data) if isinstance(data, str | os.PathLike) else "the data set")
     with ExitStack() as opened:
         if source is not None and source is not database:
             opened.callback(source.close)
-        notes = _check_databases(samples, chosen, source)
+        notes = await asyncio.to_thread(_check_databases, samples, chosen, source)
         results = await _results(samples, chosen, source, concurrency=concurrency, progress=progress)
     return EvaluationReport(samples, results, keys, notes)
 
@@ -188,17 +191,19 @@ def _check_databases(samples: list[Sample], metrics: dict[str, Metric], source: 
     """
     sources = [source] if source is not None else [getattr(metric, "database", None) for metric in metrics.values()]
     wanted = {sample.db_id for sample in samples if sample.database is None and _runs_queries(sample)}
-    problems, good = [], 0
+    problems: dict[str, str] = {}
+    good = 0
     for db_id in sorted(wanted, key=str):
         for entry in sources:
             try:
                 find_database(entry, db_id).check()
                 good += 1
             except SQLMetricsError as error:
-                problems.append(f"{_place(entry, db_id)}{error}")
+                problems.setdefault(str(error), _place(entry, db_id))
+    listed = [place + message for message, place in problems.items()]
     if problems and not good:
-        raise ConfigurationError("No database can be opened. " + " ".join(problems[:SHOWN_PROBLEMS]))
-    return list(dict.fromkeys(problems))
+        raise ConfigurationError("\n  ".join(["No database can be opened.", *listed[:SHOWN_PROBLEMS]]))
+    return listed
 
 
 def _place(source: DatabaseSource, db_id: str | None) -> str:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from sqlmetrics.evaluation.report import EvaluationReport
 from sqlmetrics.evaluation.summary import GroupSummary
-from sqlmetrics.results import MetricResult
+from sqlmetrics.results import MetricResult, Status
 
 __all__ = ["result_line", "summary_table", "visible"]
 
@@ -27,18 +27,26 @@ def summary_table(report: EvaluationReport, title: str | None = None) -> RichTab
     rows = report.summary()
     table = RichTable(title=Text(title) if title else None, title_justify="left", header_style="bold")
     several = len(report.results) > 1
+    labels = _labels(list(report.results))
     if several:
-        table.add_column("metric")
+        table.add_column("policy" if set(labels) != set(labels.values()) else "metric", overflow="fold")
     for key in report.by:
-        table.add_column(Text(key))
+        table.add_column(Text(key), overflow="fold")
     for name in ("items", "judged", "mean", "strict", "empty passes"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", min_width=5)
     table.add_column("statuses", overflow="fold")
     for row in rows:
-        names = [Text(row.metric)] if several else []
+        names = [Text(labels[row.metric])] if several else []
         groups = [Text(visible(row.group.get(key, "all"))) for key in report.by]
         table.add_row(*names, *groups, *_figures(row), end_section=not row.group)
     return table
+
+
+def _labels(names: list[str]) -> dict[str, str]:
+    """What stands for each metric: only its policy, if all are one metric under several."""
+    if len({name.partition("[")[0] for name in names}) == 1 and all(name.endswith("]") for name in names):
+        return {name: name.partition("[")[2][:-1] for name in names}
+    return {name: name for name in names}
 
 
 def _figures(row: GroupSummary) -> list[Text | str]:
@@ -67,14 +75,16 @@ def result_line(result: MetricResult) -> Text:
         mark, style = "?", "yellow"
     else:
         mark, style = f"{result.value:g}", "green" if result.value else "red"
-    return Text.assemble((f"{mark:>4} ", style), (f"{result.status.value}: ", "bold"), visible(result.reason))
+    what = "wrong" if result.value == 0 and result.status == Status.OK else result.status.value
+    return Text.assemble((f"{mark:>4} ", style), (f"{what}: ", "bold"), visible(result.reason))
 
 
 def visible(text: str) -> str:
-    """Escape control characters, so that no text of a query or a cell can steer the terminal.
+    """Write line breaks as spaces and escape control characters, so that no text can steer the terminal.
 
     Examples:
-        >>> visible("a\\x1b[31mb\\n")
-        'a\\\\x1b[31mb\\\\n'
+        >>> visible("a\\x1b[31mb\\nc")
+        'a\\\\x1b[31mb c'
     """
+    text = " ".join(text.split("\n"))
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

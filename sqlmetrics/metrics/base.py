@@ -31,7 +31,17 @@ def check_arguments(row: Row) -> None:
     """
     for name in row:
         if name not in ARGUMENTS:
-            raise ConfigurationError(f"Unknown argument {name!r}; {nearest(str(name), ARGUMENTS)}")
+            raise ConfigurationError(f"Unknown argument {name!r}; {_hint(str(name))}")
+
+
+def _hint(name: str) -> str:
+    """What to write instead of a wrong argument."""
+    meant = {"prediction": "response", "predicted_sql": "response", "gold": "reference", "gold_sql": "reference"}
+    if name in ("id", "question_id", "metadata", "difficulty"):
+        return "rows of a data set go to evaluate()"
+    if name in meant:
+        return f"write {meant[name]!r}"
+    return nearest(name, ARGUMENTS)
 
 
 class Metric(ABC):
@@ -42,6 +52,9 @@ class Metric(ABC):
 
     name: ClassVar[str]
     """The metric's name in reports and on the command line."""
+
+    needs: ClassVar[tuple[str, ...]] = ("response", "reference")
+    """The arguments without which nothing can be scored."""
 
     value_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     """Least and greatest value; higher is always better."""
@@ -113,6 +126,11 @@ class BlockingMetric(Metric):
     def __init__(self, database: DatabaseSource) -> None:
         """Keep the database."""
         self.database = database
+
+    def __repr__(self) -> str:
+        """Name the metric, its policy and its database, without a password."""
+        policy = getattr(getattr(self, "policy", None), "name", None)
+        return f"{type(self).__name__}(database={self.database!r}" + (f", policy={policy!r})" if policy else ")")
 
     repeatable: ClassVar[bool] = True
     """Whether the same queries on the same database give the same result, so that a batch judges each pair once."""

@@ -151,6 +151,11 @@ def as_database_source(database: Any) -> DatabaseSource:
     """
     if database is None or isinstance(database, Database | DatabaseCatalog):
         return database
+    if hasattr(database, "cursor"):
+        raise ConfigurationError(
+            f"Expected a path, a URL or a Database, but got an open connection ({type(database).__name__}); give the "
+            "path: queries run on connections of their own, which cannot write."
+        )
     if isinstance(database, Mapping) or callable(database) or "{db_id}" in str(database):
         return DatabaseCatalog(database)
     return connect(database)

@@ -210,7 +210,7 @@ def test_a_missing_database_is_noted_once_for_several_metrics(shop: Path) -> Non
 
 def test_f70_all_missing_raises_before_any_work(tmp_path: Path) -> None:
     data = rows_of(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT 1"), db_id=["shop", "bank"])
-    with pytest.raises(ConfigurationError, match=r"No database can be opened.*bank\.sqlite.*shop\.sqlite"):
+    with pytest.raises(ConfigurationError, match=r"(?s)No database can be opened.*bank\.sqlite.*shop\.sqlite"):
         evaluate(data, ExecutionAccuracy(f"{tmp_path}/{{db_id}}.sqlite"), progress=False)
     assert list(tmp_path.iterdir()) == []
 

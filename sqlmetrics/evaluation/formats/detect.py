@@ -11,11 +11,12 @@ from sqlmetrics.evaluation.formats.bird import read_bird_predictions
 from sqlmetrics.evaluation.formats.csv import read_csv
 from sqlmetrics.evaluation.formats.jsonl import read_jsonl
 from sqlmetrics.evaluation.formats.spider import read_spider_gold, read_spider_predictions
-from sqlmetrics.evaluation.samples import Sample, is_unanswered, unique_ids
+from sqlmetrics.evaluation.samples import Sample, is_unanswered, known_names, unique_ids
 
-__all__ = ["join_predictions", "load_samples", "read_predictions"]
+__all__ = ["join_predictions", "load_samples", "paired_by_place", "read_predictions"]
 
 LINE_SUFFIXES = frozenset({".sql", ".txt"})
+SHOWN_STRANGERS = 5
 
 
 def load_samples(path: str | os.PathLike[str], *, id_key: str | None = None) -> list[Sample]:
@@ -98,11 +99,29 @@ def read_predictions(path: str | os.PathLike[str]) -> list[Prediction]:
         return read_spider_predictions(source)
     if suffix == ".json" and read_text(source).lstrip().startswith("{"):
         return read_bird_predictions(source)
-    predictions = []
-    for position, row in enumerate(_read_rows(source)):
-        sample = Sample.from_mapping(row, position)
-        predictions.append(Prediction(sample.id, sample.response, sample.db_id))
-    return predictions
+    rows = _read_rows(source)
+    samples = [Sample.from_mapping(row, position, sql_is="response") for position, row in enumerate(rows)]
+    if rows and not any("response" in known_names(row, sql_is="response") for row in rows):
+        raise FormatError(
+            f"{source}: no item has a prediction; its keys are {_first(rows[0])}, expected `response`, `prediction`, "
+            "`predicted_sql` or `sql`."
+        )
+    return [Prediction(sample.id, sample.response, sample.db_id) for sample in samples]
+
+
+def paired_by_place(path: str | os.PathLike[str]) -> bool:
+    """Whether a prediction file has no ids, so that its n-th entry answers the n-th gold.
+
+    Raises:
+        FormatError: The file is broken or of an unknown kind.
+    """
+    source = Path(path)
+    if source.suffix.lower() in LINE_SUFFIXES:
+        return True
+    if source.suffix.lower() == ".json" and read_text(source).lstrip().startswith("{"):
+        return False
+    rows = _read_rows(source)
+    return bool(rows) and not any("id" in known_names(row) for row in rows)
 
 
 def join_predictions(
@@ -114,14 +133,15 @@ def join_predictions(
         samples: The golds.
         predictions: The predictions.
         source: The prediction file's name, for messages.
-        by_line: Whether the ids are mere line numbers, so that the counts have to agree.
+        by_line: Whether the ids are mere places, so that the counts have to agree and the n-th answers the n-th.
 
     Returns:
         The samples with predictions, and a note for every prediction that does not fit (a missing or surplus id,
         another database than the gold's).
 
     Raises:
-        FormatError: An id occurs twice, no id agrees, or the counts of line files differ.
+        FormatError: An id occurs twice, no id agrees, the counts of line files differ, or every prediction names
+            another database than its gold.
     """
     answered = [prediction for prediction in predictions if prediction.response is not None]
     if by_line and len(predictions) != len(samples) == len(answered):  # blank lines that only set others apart
@@ -136,6 +156,9 @@ def join_predictions(
             f"{source}: {len(predictions)} prediction lines against {len(samples)} golds; lines are paired by place, "
             "so the counts must agree. Write each query on one line, or use a format with ids."
         )
+    if by_line:
+        predictions = [p._replace(id=sample.id) for p, sample in zip(predictions, samples, strict=True)]
+        by_id = {prediction.id: prediction for prediction in predictions}
     known = {sample.id for sample in samples}
     if not known & by_id.keys():
         raise FormatError(
@@ -148,18 +171,35 @@ def join_predictions(
     missing = [sample.id for sample in samples if sample.id not in by_id]
     if missing:
         notes.append(f"Golds without a prediction, which counts as missing: {len(missing)} ({_first(missing)})")
+    return samples, notes + _fill_in(samples, by_id, source)
+
+
+def _fill_in(samples: list[Sample], by_id: dict[str, Prediction], source: str) -> list[str]:
+    """Put the predictions into the samples.
+
+    Returns:
+        A note for the first predictions that name another database than their gold.
+
+    Raises:
+        FormatError: All of those that name one do: they belong to another data set.
+    """
+    strangers, named = [], 0
     for sample in samples:
         prediction = by_id.get(sample.id)
-        if prediction is None:
-            sample.response = None
-            continue
-        sample.response = None if is_unanswered(prediction.response) else prediction.response
-        if prediction.db_id and sample.db_id and prediction.db_id != sample.db_id:
-            notes.append(
-                f"id {sample.id}: the prediction names database {prediction.db_id!r}, the gold {sample.db_id!r}"
-            )
-        sample.db_id = sample.db_id or prediction.db_id
-    return samples, notes
+        sample.response = None if prediction is None or is_unanswered(prediction.response) else prediction.response
+        theirs = prediction.db_id if prediction else None
+        if theirs and sample.db_id:
+            named += 1
+            if theirs != sample.db_id:
+                strangers.append(f"id {sample.id}: the prediction names database {theirs!r}, the gold {sample.db_id!r}")
+        sample.db_id = sample.db_id or theirs
+    if named > 1 and len(strangers) == named:
+        raise FormatError(
+            f"{source}: every prediction names another database than its gold ({strangers[0]}); are these the right "
+            "golds, and is the right key their id?"
+        )
+    more = len(strangers) - SHOWN_STRANGERS
+    return strangers[:SHOWN_STRANGERS] + ([f"the same for {more} further ids"] if more > 0 else [])
 
 
 def _first(ids: object) -> str:
