@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -14,7 +15,7 @@ from sqlmetrics.databases.deadline import Cancellation
 from sqlmetrics.errors import ConfigurationError, QueryTimeoutError, nearest
 from sqlmetrics.tables.table import Row, Table
 
-__all__ = ["Database", "QueryLimits", "QueryResult", "collect_rows", "timed_out"]
+__all__ = ["Database", "QueryLimits", "QueryResult", "collect_rows", "read_json", "timed_out"]
 
 MIB = 1024 * 1024
 FIRST_STEP = 16
@@ -45,8 +46,9 @@ class QueryLimits:
         """Check every limit."""
         for name in self.__slots__:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise ConfigurationError(f"Expected `{name}` to be a number above 0, but got {value!r}.")
+            kind, words = (float, "number") if name == "timeout_s" else (int, "whole number")
+            if isinstance(value, bool) or not isinstance(value, int | kind) or not value > 0:
+                raise ConfigurationError(f"Expected `{name}` to be a {words} above 0, but got {value!r}.")
 
 
 class QueryResult:
@@ -228,6 +230,37 @@ def collect_rows(
         if len(chunk) < asked:
             return rows, False
         step = min(max(1, STEP_BYTES * len(chunk) // max(chunk_bytes, 1)), at_once)
+
+
+def read_json(rows: list[Row], positions: Sequence[int]) -> list[Row]:
+    """Read the JSON texts of some columns, so that they compare by value.
+
+    Args:
+        rows: The rows.
+        positions: The columns that hold JSON as text.
+
+    Returns:
+        The rows with lists, maps and scalars in place of texts. SQL's NULL stays apart from JSON's, which stays a text,
+        and so does a text that cannot be read.
+
+    Examples:
+        >>> read_json([('{"a": 1}', "x"), (None, "y")], [0])
+        [({'a': 1}, 'x'), (None, 'y')]
+    """
+    if not positions:
+        return rows
+    return [tuple([_json(v) if i in positions else v for i, v in enumerate(row)]) for row in rows]
+
+
+def _json(value: Any) -> Any:
+    """Read one JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return value if found is None else found
 
 
 def _byte_count(rows: Sequence[Row]) -> int:

@@ -28,6 +28,7 @@ _SCHEMES = {
     "mariadb": ("mysql", "MySQLDatabase"),
 }
 _SERVERS = ("PostgresDatabase", "MySQLDatabase")
+_SECRET = re.compile(r"(?i)(?:password|passwd|pwd)\s*=|^jdbc:|^\w+:?/{1,2}[^/]*:[^/]*@")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9_]+)?://")
 
 
@@ -108,6 +109,11 @@ def _open(target: str, limits: QueryLimits, *, allow_superuser: bool) -> Databas
     """Choose the engine by the URL's scheme or the file's first bytes."""
     url = _URL.match(target)
     database: Database
+    if url is None and _SECRET.search(target):
+        raise ConfigurationError(
+            "This looks like a connection string with a password in it; expected a path or a URL such as "
+            "postgresql://user:password@host/database."
+        )
     if url is None:
         module, name = _SCHEMES["duckdb" if _is_duckdb_file(target) else "sqlite"]
         database = _leaf(module, name)(target, limits)

@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
+from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, read_json, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
 from sqlmetrics.errors import (
     ConfigurationError,
@@ -309,6 +309,7 @@ def _run_on(
     elapsed_s = time.perf_counter() - started
     if elapsed_s >= limits.timeout_s:
         raise QueryTimeoutError("The query ended after its deadline.")
+    rows = read_json(rows, [place for place, column in enumerate(description) if str(column[1]) == "JSON"])
     return QueryResult(
         Table.trusted(tuple([str(column[0]) for column in description]), rows),
         elapsed_s=elapsed_s,

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, timed_out
+from sqlmetrics.databases.base import Database, QueryLimits, QueryResult, collect_rows, read_json, timed_out
 from sqlmetrics.databases.deadline import Cancellation, Deadline
 from sqlmetrics.databases.servers import address, in_time, without_password
 from sqlmetrics.errors import (
@@ -199,11 +199,11 @@ class MySQLDatabase(Database):
         Raises:
             ConfigurationError: It holds an unknown option or a wrong port.
         """
-        parts = urlsplit(self.target)
         try:
+            parts = urlsplit(self.target)
             port = parts.port or PORT
         except ValueError:
-            port = 0
+            parts, port = urlsplit(""), 0
         if not port or "@" in parts.path + parts.query + parts.fragment:
             raise ConfigurationError(
                 f"{self.label} is not a MySQL URL. Expected mysql://user:password@host:3306/database, with special "
@@ -303,6 +303,7 @@ def _fetch(cursor: SSCursor, sql: str, limits: QueryLimits, started: float) -> Q
     rows, truncated = collect_rows(cursor.fetchmany, limits)
     columns = tuple([column[0] for column in cursor.description])
     types = tuple([TYPE_NAMES.get(column[1], str(column[1])) for column in cursor.description])
+    rows = read_json(rows, [place for place, name in enumerate(types) if name == "json"])  # MariaDB calls it text
     return QueryResult(
         Table.trusted(columns, rows),
         elapsed_s=time.perf_counter() - started,

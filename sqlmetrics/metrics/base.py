@@ -91,6 +91,8 @@ class Metric(ABC):
         Raises:
             ConfigurationError: A row holds an unknown argument, or is no mapping; nothing was run then.
         """
+        if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
+            raise ConfigurationError(f"Expected `rows` to be a list of dicts, but got {type(rows).__name__}.")
         listed = list(rows)
         for number, row in enumerate(listed):
             if not isinstance(row, Mapping):

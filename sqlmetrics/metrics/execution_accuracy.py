@@ -127,9 +127,12 @@ class ExecutionAccuracy(BlockingMetric):
         """Check the configuration; nothing is opened yet."""
         super().__init__(as_database_source(database))
         self.policy = resolve_policy(policy, options, ("database", "policy", "gold_timeout_s", "extract_sql"))
-        if gold_timeout_s is not None and not (isinstance(gold_timeout_s, int | float) and gold_timeout_s > 0):
+        numeric = isinstance(gold_timeout_s, int | float) and not isinstance(gold_timeout_s, bool)
+        if gold_timeout_s is not None and not (numeric and gold_timeout_s > 0):
             raise ConfigurationError(f"Expected `gold_timeout_s` to be a number above 0, but got {gold_timeout_s!r}.")
         self.gold_timeout_s = gold_timeout_s
+        if extract_sql not in (None, True, False):
+            raise ConfigurationError(f"Expected `extract_sql` to be True, False or None, but got {extract_sql!r}.")
         published = self.policy.name.split("+")[0] in PUBLISHED
         self.extract_sql = (not published) if extract_sql is None else extract_sql
 
@@ -234,8 +237,11 @@ def _best(results: list[MetricResult]) -> MetricResult:
     if len(results) == 1:
         return best
     failed = len(results) - len(judged)
-    note = f" None of the {len(results)} golds is met" + (f"; {failed} could not be judged." if failed else ".")
-    return best.model_copy(update={"reason": best.reason + note})
+    if not judged:
+        note = f"None of the {len(results)} golds could be judged."
+    else:
+        note = f"None of the {len(results)} golds is met" + (f"; {failed} could not be judged." if failed else ".")
+    return best.model_copy(update={"reason": f"{best.reason.rstrip('.')}. {note}"})
 
 
 class _PairJudge:
@@ -329,7 +335,7 @@ class _PairJudge:
         else:
             text = f"{under}: {describe_difference(comparison, predicted, gold)}."
         if cuts_tie:
-            text += " The gold's LIMIT cuts through a tie, so its result is partly chance."
+            text += " The gold's LIMIT cuts through a tie, so its result may be partly chance."
         return printable(text)
 
     def _details(

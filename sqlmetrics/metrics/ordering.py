@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 from sqlmetrics.databases.base import Database
 from sqlmetrics.databases.deadline import Cancellation
@@ -12,6 +13,7 @@ from sqlmetrics.tables.columns import fold_name
 from sqlmetrics.tables.policy import ComparisonPolicy
 from sqlmetrics.tables.table import Row, Table
 from sqlmetrics.tables.ties import accepted_by_ties, blocks_from_columns, blocks_from_ranks
+from sqlmetrics.tables.values import key
 
 __all__ = ["GoldOrder", "read_gold_order"]
 
@@ -70,31 +72,55 @@ class GoldOrder:
         The engine ranks by its own collations where the query can be given a rank. Where it cannot (DISTINCT, set
         operations) the keys are columns of the result, and the rank is counted from them.
         """
-        table = self._run(self.order.ranked_query(row_count))
+        table = self._run(self.order.ranked_query(row_count), row_count)
         if table is not None and all(isinstance(row[-1], int) for row in table.rows):
             return table.rows
         positions = self._key_positions()
-        table = self._run(self.order.unlimited_query(row_count)) if positions is not None else None
+        table = self._run(self.order.unlimited_query(row_count), row_count) if positions is not None else None
         if table is None or positions is None:
             return None
-        return [(*row, block) for row, block in zip(table.rows, blocks_from_columns(table, positions), strict=True)]
+        blocks = self._blocks_by_engine(table, positions) or blocks_from_columns(table, positions)
+        return [(*row, block) for row, block in zip(table.rows, blocks, strict=True)]
 
-    def _run(self, sql: str | None) -> Table | None:
+    def _blocks_by_engine(self, table: Table, positions: list[int]) -> list[int] | None:
+        """Number the runs of rows whose keys the engine itself takes as equal, collations included.
+
+        Returns:
+            `None` if the engine cannot be asked (two columns of one name, say).
+        """
+        quote = "`" if self.database.dialect == "mysql" else '"'
+        names = [quote + table.columns[position].replace(quote, 2 * quote) + quote for position in positions]
+        inner = self.order.unlimited_query(None)
+        ranked = self._run(
+            f"SELECT *, DENSE_RANK() OVER (ORDER BY {', '.join(names)}) FROM ({inner}) AS gold_rows",  # noqa: S608
+            None,
+        )
+        if ranked is None or any(len(row) != len(table.columns) + 1 for row in ranked.rows[:1]):
+            return None
+        classes = {tuple(map(key, row[:-1])): row[-1] for row in ranked.rows}
+        found = [classes.get(tuple(map(key, row))) for row in table.rows]
+        if None in found:
+            return None
+        return [number for number, (_, run) in enumerate(groupby(found)) for _ in run]
+
+    def _run(self, sql: str | None, row_count: int | None) -> Table | None:
         """Run a query of ours on the gold's database; `None` if there is none or it fails."""
         if sql is None:
             return None
-        outcome = self.session.run(self.database, sql, cancellation=self.cancellation)
+        outcome = self.session.run(
+            self.database, sql, cancellation=self.cancellation, max_rows=None if row_count is None else row_count + 1
+        )
         return None if outcome.result is None or outcome.result.truncated else outcome.result.table
 
     def _key_positions(self) -> list[int] | None:
         """Where the keys stand in the result; `None` if one does not."""
         names = [fold_name(name) for name in self.gold.columns]
         positions = []
-        for key in self.order.keys:
-            if isinstance(key, int) and 0 <= key < len(names):
-                positions.append(key)
-            elif isinstance(key, str) and fold_name(key) in names:
-                positions.append(names.index(fold_name(key)))
+        for named in self.order.keys:
+            if isinstance(named, int) and 0 <= named < len(names):
+                positions.append(named)
+            elif isinstance(named, str) and fold_name(named) in names:
+                positions.append(names.index(fold_name(named)))
             else:
                 return None
         return positions

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, NamedTuple
 
-from sqlmetrics.databases.base import Database, QueryResult
+from sqlmetrics.databases.base import Database, QueryLimits, QueryResult
 from sqlmetrics.databases.catalog import DatabaseCatalog
 from sqlmetrics.databases.connect import connect
 from sqlmetrics.databases.deadline import Cancellation
@@ -63,6 +63,7 @@ class QuerySession:
         cancellation: Cancellation | None = None,
         keep_rows: int = KEPT_ROWS,
         exact_text: bool = False,
+        max_rows: int | None = None,
     ) -> Outcome:
         """Run a query, or return what it gave before.
 
@@ -74,6 +75,7 @@ class QuerySession:
             keep_rows: A result of more rows is not remembered.
             exact_text: Whether two texts count as two queries even if they differ only in letter case and white
                 space outside quotes, where the engine does not care; the spelling of result columns may differ then.
+            max_rows: A row cap instead of the database's own, if it is higher.
 
         Returns:
             Its result, or the error that it ended with.
@@ -95,7 +97,12 @@ class QuerySession:
             with latch:  # another thread runs this query: wait until it has ended, then look again
                 pass
         try:
-            outcome = _run(database, sql, timeout_s, cancellation)
+            limits = database.limits
+            if timeout_s or (max_rows or 0) > limits.max_rows:
+                limits = replace(
+                    limits, timeout_s=timeout_s or limits.timeout_s, max_rows=max(max_rows or 0, limits.max_rows)
+                )
+            outcome = _run(database, sql, limits, cancellation)
             with self._lock:
                 self._databases[key[0]] = database  # keeps the id from being used again
                 if outcome.result is None or len(outcome.result.table.rows) <= keep_rows:
@@ -125,9 +132,8 @@ class QuerySession:
             self._cells -= self._outcomes.popitem(last=False)[1].cell_count
 
 
-def _run(database: Database, sql: str, timeout_s: float | None, cancellation: Cancellation | None) -> Outcome:
+def _run(database: Database, sql: str, limits: QueryLimits, cancellation: Cancellation | None) -> Outcome:
     """Run one query and turn its error into data."""
-    limits = replace(database.limits, timeout_s=timeout_s) if timeout_s else None
     try:
         return Outcome(database.run(sql, limits=limits, cancellation=cancellation))
     except DatabaseError as error:

@@ -168,7 +168,7 @@ def _match_raw(predicted: Table, gold: Table, policy: ComparisonPolicy, blocks: 
         same_sequence = predicted.rows == gold.rows
         if not same_sequence and not _raw_rows_agree(predicted.rows, gold.rows, policy, blocks):
             return None
-    except (TypeError, InvalidOperation):  # lists and maps do not hash, a signalling NaN does not compare
+    except (TypeError, ValueError, InvalidOperation):  # lists and maps do not hash, a signalling NaN does not compare
         return None
     if predicted.rows is not gold.rows and _ignores_fold(predicted.rows, gold.rows):
         return None

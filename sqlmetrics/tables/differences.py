@@ -27,7 +27,8 @@ from sqlmetrics.tables.values import is_nan, is_number, key
 __all__ = ["Differences", "find_differences"]
 
 SHOWN_ROWS = 3
-EXPLAINED_ROWS = 100
+EXPLAINED_ROWS = 5_000
+PAIRING_STEPS = 20_000
 
 
 class Differences(NamedTuple):
@@ -298,7 +299,9 @@ def _cell_codes(rows_p: list[Row], rows_g: list[Row], policy: ComparisonPolicy) 
 
 
 def _same_or_alike(same: Callable[[Any], Hashable], alike: Callable[[Any, Any], bool], a: Any, b: Any) -> bool:
-    """Whether two cells have the same key, or are alike in one respect."""
+    """Whether two cells have the same key, or are alike in one respect; lists are looked at item by item."""
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(_same_or_alike(same, alike, x, y) for x, y in zip(a, b, strict=True))
     return same(a) == same(b) or alike(a, b)
 
 
@@ -306,28 +309,44 @@ def _agree_when(
     normal: Callable[[Any], Any], rows_p: list[Row], rows_g: list[Row], same: Callable[[Any], Hashable]
 ) -> bool:
     """Whether the rows agree as multisets once every cell is normalised."""
-    normal_g = [tuple([same(normal(v)) for v in row]) for row in rows_g]
-    if tuple([same(normal(v)) for v in rows_p[0]]) not in normal_g:  # settles nearly all
+    normal_g = [tuple([same(_deep(normal, v)) for v in row]) for row in rows_g]
+    if tuple([same(_deep(normal, v)) for v in rows_p[0]]) not in normal_g:  # settles nearly all
         return False
-    return same_multiset([tuple([same(normal(v)) for v in row]) for row in rows_p], normal_g)
+    return same_multiset([tuple([same(_deep(normal, v)) for v in row]) for row in rows_p], normal_g)
+
+
+def _deep(normal: Callable[[Any], Any], value: Any) -> Any:
+    """Normalise a cell, or the items of a list or map."""
+    if isinstance(value, list | tuple):
+        return [_deep(normal, item) for item in value]
+    if isinstance(value, dict):
+        return {name: _deep(normal, item) for name, item in value.items()}
+    return normal(value)
 
 
 def _as_value(value: Any) -> Any:
-    """Read text as the number or the date that it spells."""
+    """Read text as the number, the truth value, the date or the time that it spells."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
     if not isinstance(value, str):
         return value
-    try:
-        number = Decimal(value.strip())
-    except InvalidOperation:
-        pass
-    else:
-        return number if number.is_finite() else value
-    try:
-        return dt.datetime.fromisoformat(value.strip())
-    except ValueError:
-        return value
+    text = value.strip()
+    if text.casefold() in ("true", "false"):
+        return text.casefold() == "true"
+    for read in (_finite, dt.datetime.fromisoformat, dt.time.fromisoformat):
+        try:
+            return read(text)
+        except (InvalidOperation, ValueError):
+            continue
+    return value
+
+
+def _finite(text: str) -> Decimal:
+    """Read a number that is neither infinite nor NaN."""
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError(text)
+    return number
 
 
 def _fold(value: Any) -> Any:
@@ -348,6 +367,8 @@ _NORMALISERS: tuple[tuple[ReasonCode, Callable[[Any], Any]], ...] = (
 
 def _equal_or_other_type(a: Any, b: Any) -> bool:
     """Whether two cells agree, or would if they were of one type."""
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_equal_or_other_type, a, b))
     x, y = storage_key(a), storage_key(b)
     return x[1] == y[1] or (x[0] != y[0] and key(_as_value(a)) == key(_as_value(b)))
 
@@ -384,11 +405,16 @@ _LIKENESSES: tuple[tuple[ReasonCode, Callable[[Any, Any], bool]], ...] = (
 
 
 def _all_paired(rows_p: list[Row], rows_g: list[Row], alike: Callable[[Any, Any], bool]) -> bool:
-    """Whether the rows can be paired one to one so that all cells are alike (first fit, so a sufficient test)."""
+    """Whether the rows can be paired one to one so that all cells are alike.
+
+    The first fit is taken and the search is bounded, so that `False` may also mean "not found".
+    """
     free = list(rows_g)
+    steps = PAIRING_STEPS
     for row in rows_p:
-        place = next((place for place, other in enumerate(free) if all(map(alike, row, other))), None)
+        place = next((place for place, other in enumerate(free[:steps]) if all(map(alike, row, other))), None)
         if place is None:
             return False
+        steps -= place
         del free[place]
     return True

@@ -85,7 +85,8 @@ def _container_key(value: Any, number: Callable[[Any], Hashable] | None) -> Hash
 def _scalar_key(value: Any) -> Hashable:
     """Map dates, times and the rarer types of drivers."""
     if isinstance(value, dt.datetime):
-        return ("time", _utc(value))
+        nanosecond = getattr(value, "nanosecond", 0)  # of a pandas Timestamp
+        return ("time", _utc(value), nanosecond) if nanosecond else ("time", _utc(value))
     if isinstance(value, dt.date):
         return ("time", dt.datetime(value.year, value.month, value.day))
     if isinstance(value, dt.time):
