@@ -1,4 +1,4 @@
-"""ExecutionAccuracy on pairs that are easy to get wrong: cells given by hand, ties at a cap, collations, near misses."""
+"""ExecutionAccuracy on pairs easy to get wrong: cells given by hand, ties at a cap, collations, near misses."""
 
 from __future__ import annotations
 
