@@ -7,6 +7,7 @@ threads. As soon as no item has ended for a tick, something is stuck and another
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from collections import deque
@@ -72,6 +73,7 @@ class _Batch(Generic[Item, Result]):
         self.done: deque[tuple[int, Result]] = deque()
         self.workers: list[Future[None]] = []
         self.wake = asyncio.Event()
+        self._ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._items: Iterator[tuple[int, Item]] = iter(enumerate(items))
         self._judge = judge
@@ -80,7 +82,9 @@ class _Batch(Generic[Item, Result]):
 
     def start_worker(self) -> None:
         """Start one more thread."""
-        self.workers.append(self._threads.submit(self._work))
+        worker = self._threads.submit(self._work)
+        self.workers.append(worker)
+        worker.add_done_callback(self._tell_end)
 
     def stop(self) -> None:
         """Stop running queries and let the threads end."""
@@ -106,17 +110,25 @@ class _Batch(Generic[Item, Result]):
 
     def _work(self) -> None:
         """Take items until there are none."""
-        try:
-            while not self.cancellation.cancelled:
-                with self._lock:
-                    entry = next(self._items, None)
-                if entry is None:
-                    break
-                self.done.append((entry[0], self._judge(entry[1], self.cancellation)))
-                self._tell()
-        finally:
-            self._told = False
+        while not self.cancellation.cancelled:
+            with self._lock:
+                entry = next(self._items, None)
+            if entry is None:
+                break
+            self.done.append((entry[0], self._judge(entry[1], self.cancellation)))
             self._tell()
+
+    def _tell_end(self, _: Future[None]) -> None:
+        """Wake the consumer when a worker is really done."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ended.set)
+            self._loop.call_soon_threadsafe(self.wake.set)
+
+    async def pause(self, longest_s: float) -> None:
+        """Wait a little, or until a worker ends."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), longest_s if self.working else 0)
+        self._ended.clear()
 
     def _tell(self) -> None:
         """Wake the consumer, once for all results until it has looked."""
@@ -157,8 +169,8 @@ async def stream_blocking(
                     batch.start_worker()
             for entry in batch.drain():
                 yield entry
-            # Looking too often takes time from the workers; a short batch should not wait for long either.
-            await asyncio.sleep(pause_s if batch.working else 0)
+            # Looking too often takes time from the workers; the end of one is told at once.
+            await batch.pause(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         for entry in batch.drain():
             yield entry
