@@ -48,16 +48,20 @@ async def test_fifty_endless_queries_among_a_thousand(numbers: str) -> None:
         {"response": ENDLESS.format(n) if n % 20 == 0 else f"SELECT x FROM t WHERE x < {n}", "reference": "SELECT 9"}
         for n in range(1000)
     ]
-    stop = asyncio.Event()
-    ticking = asyncio.create_task(pauses_of_a_ticker(stop))
-    started = time.monotonic()
-    results = await metric.abatch_score(rows)
-    elapsed = time.monotonic() - started
-    stop.set()
-    assert Counter(result.status.value for result in results) == {"pred_timeout": 50, "ok": 950}
-    assert elapsed < 50 * 1.0 / default_concurrency(in_process=True) + 5
-    # The longest pause is left out: on a busy machine any process is held up once in half a minute.
-    assert (await ticking)[1] < 0.2
+    longest_pause_s = 1.0
+    for _ in range(2):  # a machine shared with others may hold any process up once: then look a second time
+        stop = asyncio.Event()
+        ticking = asyncio.create_task(pauses_of_a_ticker(stop))
+        started = time.monotonic()
+        results = await metric.abatch_score(rows)
+        elapsed = time.monotonic() - started
+        stop.set()
+        longest_pause_s = (await ticking)[0]
+        assert Counter(result.status.value for result in results) == {"pred_timeout": 50, "ok": 950}
+        assert elapsed < 50 * 1.0 / default_concurrency(in_process=True) + 5
+        if longest_pause_s < 0.2:
+            break
+    assert longest_pause_s < 0.2
     used = time.process_time()
     await asyncio.sleep(1.0)
     assert time.process_time() - used < 0.1
